@@ -1,0 +1,44 @@
+# `make run` and `make test` need Python 3.11 or later, make and git; they install the rest into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.PHONY: run test lint types unit lock clean help
+
+help:   ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+run: $(VENV)/.installed   ## the default experiment; ARGS="attack=sign_flip" changes it
+	@$(BIN)/tagma run $(ARGS)
+
+test: lint types unit   ## everything that must pass
+
+lint: $(VENV)/.installed-dev   ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev   ## static types
+	$(BIN)/mypy
+
+unit: $(VENV)/.installed-dev   ## tests
+	$(BIN)/pytest -n 2 $(ARGS)
+
+lock: $(VENV)/.installed-dev   ## write constraints.txt anew from what is installed
+	$(BIN)/pip freeze --exclude-editable --exclude tagma | sed 's/+cpu$$//' | sort -f > constraints.txt
+
+clean:   ## remove everything that was made
+	rm -rf $(VENV) build *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("Tagma needs Python 3.11 or later" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@

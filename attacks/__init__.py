@@ -1,0 +1,1 @@
+"""What Byzantine machines do, and how it reaches a client or the whole federation."""

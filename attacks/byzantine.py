@@ -1,0 +1,53 @@
+"""Which machines are Byzantine, and the attack they run, from the settings."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated
+
+from annotated_types import Ge, Lt
+
+from flwr.app import Context
+
+from attacks.attack import Attack
+from tagma.arrays import Mask
+from tagma.plugins import build, settings_of
+from tagma.settings import Settings
+from tasks.roles import byzantine_machines
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """The attack and the machines that run it."""
+
+    attack: Attack
+    byzantine: Mask
+    """Shape (m,)."""
+
+
+def _share(*, fraction: Annotated[float, Ge(0), Lt(0.5)] = 0.0) -> float:
+    return fraction
+
+
+@lru_cache(maxsize=32)
+def adversary_of(settings: Settings) -> Adversary:
+    """The adversary that the `attack` group describes."""
+    chosen = dict(settings.choice("attack"))
+    share = {"fraction": chosen.pop("fraction")} if "fraction" in chosen else {}
+    fraction = settings_of(_share, "attack", share, {})["fraction"]
+    machines = settings.choice("task")["machines"]
+    return Adversary(
+        attack=build("attack", chosen),
+        byzantine=byzantine_machines(machines, fraction, settings.seed),
+    )
+
+
+def is_byzantine(settings: Settings, context: Context) -> bool:
+    """Whether a client lies: by its node's `byzantine` setting if it has one, else by its number."""
+    if "byzantine" in context.node_config:
+        return bool(context.node_config["byzantine"])
+    return bool(adversary_of(settings).byzantine[machine_number(context)])
+
+
+def machine_number(context: Context) -> int:
+    """The number of the machine that a client plays."""
+    return int(context.node_config["partition-id"])

@@ -1,0 +1,19 @@
+"""Sign flip: send the opposite of the honest update."""
+
+from typing import Annotated
+
+from annotated_types import Gt
+
+from attacks.attack import LocalAttack, LocalView
+from tagma.arrays import Array
+
+
+class SignFlip(LocalAttack):
+    """Local: needs nothing but the machine's own honest update."""
+
+    def __init__(self, *, scale: Annotated[float, Gt(0)] = 1.0) -> None:
+        self.scale = scale
+
+    def forge(self, honest: Array, view: LocalView) -> Array:
+        """-scale times the honest update."""
+        return -self.scale * honest

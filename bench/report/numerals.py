@@ -1,0 +1,56 @@
+"""Numbers as a reader wants them: three significant digits, real minus signs and powers of ten."""
+
+import math
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+UNKNOWN = "–"
+
+
+def power(mantissa: str, exponent: int) -> str:
+    """`2 × 10⁻⁴`; a mantissa of 1 is left out."""
+    tail = "10" + str(exponent).translate(_SUPERSCRIPT)
+    return tail if mantissa == "1" else f"{mantissa} × {tail}"
+
+
+def times_power(exponent: int) -> str:
+    """What an axis's name says of the power of ten its labels leave out; nothing for 0."""
+    return f" (× {power('1', exponent)})" if exponent else ""
+
+
+def number(value: float | None) -> str:
+    """Three significant digits; powers of ten outside 0.001 to 99 999."""
+    if value is None:
+        return UNKNOWN
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "−infinite"
+    if value == 0:
+        return "0"
+    sign, size = ("−" if value < 0 else ""), abs(value)
+    mantissa, exponent = f"{size:.2e}".split("e")
+    if not 1e-3 <= size < 1e5:
+        return sign + power(mantissa, int(exponent))
+    return sign + f"{size:,.{max(0, 2 - int(exponent))}f}"
+
+
+def percent(fraction: float) -> str:
+    """A fraction as a percentage, with a decimal only below 10 %."""
+    value = 100 * fraction
+    return f"{value:.0f}%" if value == round(value) or value >= 10 else f"{value:.1f}%"
+
+
+def duration(seconds: float) -> str:
+    """Seconds, with minutes and hours when there are any."""
+    if not math.isfinite(seconds):
+        return UNKNOWN
+    if seconds < 60:
+        return f"{seconds:.2f} s" if 0.1 <= seconds < 10 or not seconds else f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def count(amount: int, one: str, many: str | None = None) -> str:
+    """`1 machine`, `2,000 machines`."""
+    return f"{amount:,} {one if amount == 1 else many or one + 's'}"

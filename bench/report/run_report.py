@@ -1,0 +1,57 @@
+"""`report.html` of a run folder: one page that needs no network, no server and no JavaScript."""
+
+import shlex
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from bench.report import numerals, tables, words
+from bench.report.data import Run, read_run
+from bench.report.lines import error_chart, misclustering_chart
+from bench.report.scatter import draw_picture, look
+
+
+def write_run_report(folder: Path) -> Path:
+    """Write `folder/report.html` from the data files beside it, and return its path."""
+    page = render(read_run(folder))
+    path = folder / "report.html"
+    # A machine's own words may hold a lone surrogate, which no encoding can write.
+    path.write_text(page, encoding="utf-8", errors="replace")
+    return path
+
+
+def render(run: Run) -> str:
+    """The page of a run. Everything that came from a file or a machine is escaped."""
+    template = _environment().get_template("run.html.j2")
+    return template.render(
+        run=run,
+        verdict=words.verdict(run),
+        figures=words.key_figures(run),
+        not_known=words.NOT_KNOWN,
+        diverged=words.diverged(run),
+        misclustering=misclustering_chart(run),
+        error=error_chart(run),
+        picture=draw_picture(run),
+        clusters=tables.cluster_rows(run),
+        homeless=tables.homeless_words(run),
+        reasons=tables.reason_rows(run),
+        times=tables.time_rows(run),
+        command=None if run.overrides is None else shlex.join(["tagma", "run", *run.overrides]),
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("bench.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": numerals.number,
+        "percent": numerals.percent,
+        "duration": numerals.duration,
+    }
+    environment.globals |= {"look": look, "count": numerals.count}
+    return environment

@@ -1,0 +1,178 @@
+"""Figure 3: the stage-I vectors in the plane, as the run grouped them and as they truly are.
+
+Marks differ by colour and shape: 7 colours (Okabe and Ito's but black) times 7 shapes, paired so that the first
+49 clusters differ, and the first 7 differ in both.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.report.axes import LinearAxis, Tick
+from bench.report.data import Machine, Point, Run
+from bench.report.frame import Frame, choose_frame
+from bench.report.matching import match_clusters, misplaced
+from bench.report.numerals import count, times_power
+
+SIZE = 480
+LEFT, RIGHT, TOP, BOTTOM = 52, 472, 34, 454
+INSET = 7.0
+SHAPES = ("circle", "square", "triangle", "diamond", "nabla", "star", "hourglass")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One mark: a shape at a place in pixels, turned by degrees, with CSS classes and words for a hover."""
+
+    x: float
+    y: float
+    shape: str
+    style: str
+    words: str
+    machine: str = ""
+    turn: float = 0.0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One of the two panels."""
+
+    id: str
+    title: str
+    description: str
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Both panels (`truth` is `None` where it is not known), their axes and what lies outside them."""
+
+    found: Panel
+    truth: Panel | None
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    x_label: str
+    y_label: str
+    scale: float
+    outside: str
+    lost: dict[int, int]
+    misplaced: int
+
+    size, left, right, top, bottom = SIZE, LEFT, RIGHT, TOP, BOTTOM
+
+
+def look(cluster: int) -> tuple[str, str]:
+    """A cluster's shape and CSS classes: its colour, and its number to single it out by."""
+    colour, turn = cluster % 7, cluster // 7
+    return SHAPES[(cluster + turn) % 7], f"c{colour} k{cluster}"
+
+
+def draw_picture(run: Run) -> Picture | None:
+    """Figure 3, or `None` if no machine has a place in the plane."""
+    frame = choose_frame(run.machines)
+    if frame is None:
+        return None
+    plane = _Plane(frame)
+    matched = match_clusters(run.machines, len(run.clusters))
+    placed = [machine for machine in run.machines if machine.place is not None]
+    return Picture(
+        found=_found(plane, placed, run.centres),
+        truth=_truth(plane, placed, matched),
+        x_ticks=plane.x.ticks(5),
+        y_ticks=plane.y.ticks(5),
+        x_label=f"first principal direction{times_power(plane.x.exponent)}",
+        y_label=f"second principal direction{times_power(plane.y.exponent)}",
+        scale=1.0 if len(placed) <= 150 else 0.8 if len(placed) <= 400 else 0.6,
+        outside=_outside(frame, placed),
+        lost={true: found for true, found in matched.items() if found >= len(run.clusters)},
+        misplaced=sum(misplaced(machine, matched) for machine in run.machines),
+    )
+
+
+class _Plane:
+    """Marks in pixels; one outside the frame becomes an arrow on its edge, pointing at its place."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.x = LinearAxis(frame.x - frame.half, frame.x + frame.half, LEFT, RIGHT)
+        self.y = LinearAxis(frame.y - frame.half, frame.y + frame.half, BOTTOM, TOP)
+
+    def mark(self, place: Point, shape: str, style: str, words: str, machine: str = "") -> Mark:
+        if self.frame.contains(place):
+            return Mark(self.x.place(place[0]), self.y.place(place[1]), shape, style, words, machine)
+        edge = self.frame.edge(place)
+        x = min(RIGHT - INSET, max(LEFT + INSET, self.x.place(edge[0])))
+        y = min(BOTTOM - INSET, max(TOP + INSET, self.y.place(edge[1])))
+        turn = math.degrees(math.atan2(y - (TOP + BOTTOM) / 2, x - (LEFT + RIGHT) / 2))
+        return Mark(x, y, "arrow", f"{style} far", f"{words}, outside the frame", machine, turn)
+
+
+def _found(plane: _Plane, machines: Sequence[Machine], centres: Sequence[Point]) -> Panel:
+    marks = []
+    for machine in machines:
+        shape, style = ("reject", "out") if machine.assigned is None else look(machine.assigned)
+        style += " hollow" if machine.trimmed else ""
+        marks.append(plane.mark(machine.place or (0, 0), shape, style, describe(machine), machine.name))
+    for number, centre in enumerate(centres):
+        if all(map(math.isfinite, centre)):
+            style = f"{look(number)[1]} centre"
+            marks.append(plane.mark(centre, "plus", style, f"centre of cluster {number}"))
+    trimmed = sum(machine.trimmed for machine in machines)
+    return Panel(
+        id="found",
+        title="As found",
+        description=(
+            f"{count(len(machines), 'machine')} by the cluster the run put them in, "
+            f"{trimmed} of them trimmed, and {count(len(centres), 'cluster centre')}."
+        ),
+        marks=tuple(marks),
+    )
+
+
+def _truth(plane: _Plane, machines: Sequence[Machine], matched: dict[int, int]) -> Panel | None:
+    if not matched and not any(machine.byzantine for machine in machines):
+        return None
+    marks, rings = [], []
+    for machine in machines:
+        place, words = machine.place or (0, 0), describe(machine)
+        if machine.byzantine:
+            at = "" if machine.assigned is None else f" k{machine.assigned}"
+            marks.append(plane.mark(place, "cross", f"byzantine{at}", words, machine.name))
+            continue
+        label = None if machine.true is None else matched[machine.true]
+        shape, style = ("dot", "out") if label is None else look(label)
+        marks.append(plane.mark(place, shape, style, words, machine.name))
+        if misplaced(machine, matched) and plane.frame.contains(place):
+            rings.append(plane.mark(place, "ring", f"k{label} wrong", words))
+    byzantine = sum(bool(machine.byzantine) for machine in machines)
+    return Panel(
+        id="truth",
+        title="The truth",
+        description=(
+            f"The same machines: {len(machines) - byzantine} honest by their true cluster, "
+            f"{byzantine} Byzantine; {len(rings)} honest in the wrong cluster are ringed."
+        ),
+        marks=tuple(marks + rings),
+    )
+
+
+def describe(machine: Machine) -> str:
+    """A machine's facts in one line."""
+    facts = ["in no cluster" if machine.assigned is None else f"found in cluster {machine.assigned}"]
+    if machine.trimmed:
+        facts.append("trimmed")
+    if machine.byzantine:
+        facts.append("Byzantine")
+    elif machine.true is not None:
+        facts.append(f"truly of cluster {machine.true}")
+    return f"machine {machine.name}: {', '.join(facts)}"
+
+
+def _outside(frame: Frame, machines: Sequence[Machine]) -> str:
+    far = [m for m in machines if m.place is not None and not frame.contains(m.place)]
+    if not far:
+        return ""
+    words = "1 machine lies" if len(far) == 1 else f"{len(far)} machines lie"
+    byzantine = sum(bool(m.byzantine) for m in far)
+    whose = f" ({byzantine} Byzantine)" if byzantine else ""
+    return f"{words}{whose} outside the frame: arrows on its edge point at them."

@@ -1,0 +1,1 @@
+"""The client side: ClientApp, local solvers, gradients, local steps and evaluation."""

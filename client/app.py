@@ -1,0 +1,47 @@
+"""The Flower ClientApp: one function per instruction, each a few lines around `Machine`."""
+
+from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
+
+from attacks.client_mod import byzantine_mod
+from client.cache import machine_of
+from tagma.arrays import Array
+from tagma.wire import ABOUT, LOSS, MACHINE, METRICS, MODEL, UPDATE, pack, unpack_any
+
+app = ClientApp()
+
+
+def _reply(message: Message, update: Array) -> Message:
+    content = RecordDict()
+    content[UPDATE] = pack(update)
+    return Message(content, reply_to=message)
+
+
+@app.train("erm", mods=[byzantine_mod])
+def erm(message: Message, context: Context) -> Message:
+    """Round 1: the local model, and which machine this is."""
+    machine = machine_of(context)
+    reply = _reply(message, machine.erm())
+    reply.content[ABOUT] = ConfigRecord({MACHINE: machine.number})
+    return reply
+
+
+@app.train("gradient", mods=[byzantine_mod])
+def gradient(message: Message, context: Context) -> Message:
+    """The gradient of the local risk at the received model."""
+    model = unpack_any(message.content[MODEL])
+    return _reply(message, machine_of(context).gradient(model))
+
+
+@app.train("local", mods=[byzantine_mod])
+def local(message: Message, context: Context) -> Message:
+    """The model after some local steps from the received one."""
+    model = unpack_any(message.content[MODEL])
+    return _reply(message, machine_of(context).local(model))
+
+
+@app.evaluate()
+def evaluate(message: Message, context: Context) -> Message:
+    """The loss of the received model on held-out data of this machine."""
+    loss = machine_of(context).loss(unpack_any(message.content[MODEL]))
+    return Message(RecordDict({METRICS: MetricRecord({LOSS: loss})}), reply_to=message)

@@ -1,0 +1,56 @@
+"""One machine of the federation: its data and what it computes from them."""
+
+from attacks.attack import LocalAttack
+from attacks.byzantine import adversary_of
+from client.solvers.solution import Solver
+from strategies.optimisation import LocalSteps, Optimiser
+from tagma.arrays import Array
+from tagma.plugins import build
+from tagma.settings import Settings
+from tagma.streams import stream
+from tasks.chosen import task_of
+from tasks.task import Data, Task
+
+
+class Machine:
+    """Answers the server's instructions from its own data."""
+
+    def __init__(
+        self, number: int, task: Task, data: Data, solve: Solver, optimiser: Optimiser
+    ) -> None:
+        self.number = number
+        self.data = data
+        self._task = task
+        self._solve = solve
+        self._optimiser = optimiser
+
+    def erm(self) -> Array:
+        """Stage I: the minimiser of the local risk."""
+        return self._solve(self._task, self.data).model
+
+    def gradient(self, model: Array) -> Array:
+        """Stage III, gradient mode: the gradient of the local risk."""
+        return self._task.gradient(model, self.data)
+
+    def local(self, model: Array) -> Array:
+        """Stage III, local mode: the model after some gradient steps."""
+        if not isinstance(self._optimiser, LocalSteps):
+            raise TypeError("local steps were asked for, but optimiser=local is not set")
+        for _ in range(self._optimiser.local_steps):
+            model = model - self._optimiser.step * self._task.gradient(model, self.data)
+        return model
+
+    def loss(self, model: Array) -> float:
+        """The loss on held-out data."""
+        return self._task.loss(model, self._task.held_out(self.number))
+
+
+def make_machine(settings: Settings, number: int, byzantine: bool) -> Machine:
+    """A machine with its data, which a local attack may replace."""
+    task, attack = task_of(settings), adversary_of(settings).attack
+    if byzantine and isinstance(attack, LocalAttack):
+        data = attack.data(task, number, stream(settings.seed, "attack data", number))
+    else:
+        data = task.data(number)
+    solve = build("solver", settings.choice("solver"))
+    return Machine(number, task, data, solve, build("optimiser", settings.choice("optimiser")))

@@ -1,0 +1,1 @@
+"""Stage I: how a machine finds the minimiser of its local risk."""

@@ -1,0 +1,1 @@
+"""The `tagma` command, the engines, and a run from start to table."""

@@ -1,0 +1,1 @@
+"""Where server and clients run. All engines give the same numbers for the same seed."""

@@ -1,0 +1,105 @@
+"""A Flower Grid that calls the ClientApp in the same process.
+
+It runs the unmodified strategy and ClientApp. Each client gets its own copies of the records of a
+message, as it would over a network, so that no client can change what another one sees: arrays are
+immutable bytes, so copying the dictionaries around them is enough.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import count
+
+from flwr.app import Context, Error, Message, RecordDict
+from flwr.app.metadata import Metadata
+from flwr.common.constant import ErrorCode
+from flwr.serverapp import Grid
+from flwr.supercore.run import Run
+from flwr.supercore.task_identity import TaskIdentity
+
+_SERVER_NODE = 1
+_FIRST_CLIENT_NODE = 2
+
+Client = Callable[[Message, Context], Message]
+
+
+class InProcessGrid(Grid):
+    """A grid of `machines` clients that take turns; one such run per process at a time."""
+
+    def __init__(self, client: Client, machines: int, overrides: str) -> None:
+        # Flower reads the identity of the sender from process-wide variables.
+        TaskIdentity.task_id = 1
+        TaskIdentity.run_id = 1
+        TaskIdentity.node_id = _SERVER_NODE
+        self._client = client
+        self._run = Run.create_empty(run_id=1)
+        self._ids = count(1)
+        self._replies: dict[str, Message] = {}
+        self._contexts = {
+            _FIRST_CLIENT_NODE + machine: Context(
+                run_id=1,
+                node_id=_FIRST_CLIENT_NODE + machine,
+                node_config={"partition-id": machine, "num-partitions": machines},
+                state=RecordDict(),
+                run_config={"overrides": overrides},
+            )
+            for machine in range(machines)
+        }
+
+    def set_run(self, run: Run) -> None:
+        """Set the run's details."""
+        self._run = run
+
+    @property
+    def run(self) -> Run:
+        """The run's details."""
+        return self._run
+
+    def create_message(
+        self,
+        content: RecordDict,
+        message_type: str,
+        dst_node_id: int,
+        group_id: str,
+        ttl: float | None = None,
+    ) -> Message:
+        """Create a message to a client."""
+        return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
+
+    def get_node_ids(self) -> Iterable[int]:
+        """All clients; they are always there."""
+        return list(self._contexts)
+
+    def send_and_receive(
+        self, messages: Iterable[Message], *, timeout: float | None = None
+    ) -> list[Message]:
+        """Let each client answer in turn; there is nothing to wait for."""
+        return [self._exchange(message) for message in messages]
+
+    def push_messages(self, messages: Iterable[Message]) -> list[str]:
+        """Let each client answer, and keep the replies until they are pulled."""
+        replies = [self._exchange(message) for message in messages]
+        self._replies |= {reply.metadata.reply_to_message_id: reply for reply in replies}
+        return [reply.metadata.reply_to_message_id for reply in replies]
+
+    def pull_messages(self, message_ids: Iterable[str]) -> list[Message]:
+        """The replies to the given messages."""
+        return [self._replies.pop(name) for name in message_ids if name in self._replies]
+
+    def _exchange(self, message: Message) -> Message:
+        message.metadata.__dict__["_message_id"] = str(next(self._ids))
+        try:
+            reply = self._client(_own_copy(message), self._contexts[message.metadata.dst_node_id])
+            if not isinstance(reply, Message):
+                raise TypeError(f"the client returned {type(reply).__name__} instead of a Message")
+        except Exception as problem:  # a client may fail in any way; the server must not
+            error = Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, repr(problem))
+            reply = Message(error, reply_to=message)
+        return reply
+
+
+def _own_copy(message: Message) -> Message:
+    content = message.content.copy()
+    for name, record in content.items():
+        content[name] = record.copy()
+    metadata = Metadata.__new__(Metadata)
+    metadata.__dict__.update(message.metadata.__dict__)
+    return Message(content, metadata=metadata)

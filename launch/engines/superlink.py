@@ -1,0 +1,128 @@
+"""A SuperLink of our own: its environment, its start, and Flower's commands against it.
+
+`flwr run` alone would start a SuperLink on a fixed port, share it between runs and leave it
+behind. This one has a free port, its own home and database in the run's working folder, and
+ends with the run. It imports Tagma along the launcher's own import path, so that the code that
+runs is the code that launched, whatever folder either was started from.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+from urllib.error import URLError
+from urllib.request import ProxyHandler, build_opener
+
+import tomli_w
+
+from launch.engines.guard import Shelter
+from tagma.errors import EngineError
+
+CONNECTION = "tagma"
+START_SECONDS = 60.0
+POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class SuperLink:
+    """A running SuperLink, reached by Flower's command line."""
+
+    shelter: Shelter
+    env: Mapping[str, str]
+
+    def flwr(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a `flwr` command, its output (stdout and stderr) in a pipe."""
+        return self.shelter.start(
+            [_command("flwr", self.env), *arguments], self.env, subprocess.PIPE
+        )
+
+
+def start_superlink(shelter: Shelter, threads: int, output: IO[str]) -> SuperLink:
+    """Start a SuperLink for simulations that writes to `output`; return when it answers."""
+    env = _environment(shelter.folder, threads)
+    port = _free_port()
+    address = f"127.0.0.1:{port}"
+    home = Path(env["FLWR_HOME"])
+    for folder in (home, Path(env["TMPDIR"])):
+        folder.mkdir()
+    connection = {"default": CONNECTION, CONNECTION: {"address": address, "insecure": True}}
+    (home / "config.toml").write_text(tomli_w.dumps({"superlink": connection}))
+    command = [
+        _command("flower-superlink", env),
+        *("--insecure", "--simulation", "--disable-runtime-dependency-installation"),
+        *("--host", "127.0.0.1", "--port", str(port)),
+        *("--database", str(shelter.folder / "state.db")),
+    ]
+    _wait_until_healthy(shelter.start(command, env, output), f"http://{address}/health")
+    return SuperLink(shelter, env)
+
+
+def _wait_until_healthy(superlink: subprocess.Popen[str], url: str) -> None:
+    opener = build_opener(ProxyHandler({}))
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if superlink.poll() is not None:
+            raise EngineError(f"the SuperLink ended at once with exit code {superlink.returncode}")
+        try:
+            opener.open(url, timeout=1).close()
+            return
+        except (URLError, OSError):
+            time.sleep(POLL_SECONDS)
+    raise EngineError(f"the SuperLink did not answer within {START_SECONDS:.0f} s")
+
+
+def _environment(folder: Path, threads: int) -> dict[str, str]:
+    """The launcher's environment, with everything Flower and Ray write kept in the folder."""
+    temporary = str(folder / "tmp")
+    local = ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"]))
+    blas = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return {
+        **dict.fromkeys(blas, str(threads)),
+        **os.environ,
+        "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
+        "PYTHONPATH": _import_path(),
+        "PYTHONUNBUFFERED": "1",
+        "COLUMNS": "200",
+        "NO_PROXY": local,
+        "no_proxy": local,
+        "TMPDIR": temporary,
+        "FLWR_HOME": str(folder / "home"),
+        "FLWR_TELEMETRY_ENABLED": "0",
+        "FLWR_DISABLE_UPDATE_CHECK": "1",
+        "RAY_ADDRESS": os.environ.get("RAY_ADDRESS") or "local",
+        "RAY_TMPDIR": temporary,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    }
+
+
+def _import_path() -> str:
+    """This process's import path, in its order, and the folder `server` came from if not on it."""
+    path = [os.path.abspath(entry) for entry in sys.path]
+    spec = find_spec("server")
+    if spec is None or not spec.submodule_search_locations:
+        raise EngineError("the package `server` cannot be imported: install tagma again")
+    root = os.path.dirname(os.path.abspath(spec.submodule_search_locations[0]))
+    return os.pathsep.join(path if root in path else [root, *path])
+
+
+def _command(name: str, env: Mapping[str, str]) -> str:
+    found = shutil.which(name, path=env["PATH"])
+    if found is None:
+        raise EngineError(f"the command {name} is missing: pip install 'flwr[simulation]'")
+    return found
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,1 @@
+"""The server side: wiring, the ServerApp, evaluation against the truth, the results."""

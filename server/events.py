@@ -1,0 +1,43 @@
+"""What a running federation tells the outside, and how it travels between processes.
+
+Progress bars, logs and trackers are observers of these events; the algorithm does not know them.
+Where the server runs in another process, events are lines of its output.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+_MARK = "tagma-event "
+
+
+@dataclass(frozen=True)
+class RoundFinished:
+    """One round is over; this is also a row of history.csv."""
+
+    round: int
+    rounds: int
+    stage: str
+    estimation_error: float | None
+    used: int
+    rejected: int
+    seconds: float
+
+
+Observer = Callable[[RoundFinished], None]
+
+
+def print_event(event: RoundFinished) -> None:
+    """An observer that writes events to the standard output of the process."""
+    print(_MARK + json.dumps(asdict(event)), flush=True)
+
+
+def parse_event(line: str) -> RoundFinished | None:
+    """The event in a line of a server's output, if there is one."""
+    _, mark, text = line.partition(_MARK)
+    if not mark:
+        return None
+    try:
+        return RoundFinished(**json.loads(text))
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,63 @@
+"""One whole run on the server's side: wait for the nodes, let the strategy work, write results."""
+
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from flwr.app import ArrayRecord
+from flwr.serverapp import Grid
+
+from attacks.attack import OmniscientAttack
+from attacks.byzantine import adversary_of
+from attacks.grid import AttackedGrid
+from server.events import Observer
+from server.folder import History, write_clusters, write_metrics
+from server.metrics import summarise
+from server.recorder import Recorder
+from server.wiring import algorithm_of
+from strategies.three_stage import ThreeStage
+from tagma.errors import FederationError
+from tagma.settings import Settings
+from tasks.chosen import task_of
+
+_log = logging.getLogger("tagma")
+
+
+def run_federation(
+    grid: Grid, settings: Settings, folder: Path, observers: Sequence[Observer]
+) -> None:
+    """Run all rounds on a grid and leave the results in the folder."""
+    task, adversary = task_of(settings), adversary_of(settings)
+    algorithm = algorithm_of(settings)
+    if isinstance(adversary.attack, OmniscientAttack):
+        grid = AttackedGrid(grid, adversary.attack, adversary.byzantine, settings.seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    rounds = settings.rounds + 1
+    recorder = Recorder(
+        rounds, task.truth(), adversary.byzantine, [History(folder), *observers]
+    )
+    strategy = ThreeStage(
+        algorithm,
+        dim=task.dim,
+        on_round=recorder.observe_round,
+        evaluate_after=rounds if settings.evaluate else None,
+    )
+    _wait_for_nodes(grid, task.machines, settings.round_timeout)
+    strategy.start(grid, ArrayRecord(), num_rounds=rounds, timeout=settings.round_timeout)
+    write_clusters(folder, recorder)
+    write_metrics(folder, summarise(settings, recorder, strategy.losses))
+
+
+def _wait_for_nodes(grid: Grid, expected: int, seconds: float) -> None:
+    """Wait until all machines are there; after the time limit, begin with those that are."""
+    deadline = time.monotonic() + seconds
+    pause = 0.05
+    while (present := len(list(grid.get_node_ids()))) < expected:
+        if time.monotonic() >= deadline:
+            if not present:
+                raise FederationError(f"no machine connected within round_timeout={seconds}")
+            _log.warning("starting with %d of %d machines", present, expected)
+            return
+        time.sleep(pause)
+        pause = min(2 * pause, 1.0)

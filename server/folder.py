@@ -1,0 +1,85 @@
+"""The run folder: plain files that other programs can read.
+
+history.csv grows while the run goes on; the other files appear when it is over, metrics.json last,
+so that a folder with metrics.json is a whole result.
+"""
+
+import csv
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from server.events import RoundFinished
+from server.projection import principal_plane
+from server.recorder import Recorder
+
+METRICS, HISTORY, CLUSTERS, MODELS = (
+    "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
+)  # fmt: skip
+_HISTORY_COLUMNS = [field.name for field in fields(RoundFinished) if field.name != "rounds"]
+
+
+class History:
+    """An observer that appends every round to history.csv."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / HISTORY
+        self._write(_HISTORY_COLUMNS, "w")
+
+    def __call__(self, event: RoundFinished) -> None:
+        """Append one row."""
+        self._write([getattr(event, name) for name in _HISTORY_COLUMNS], "a")
+
+    def _write(self, row: list[Any], mode: str) -> None:
+        with self._path.open(mode, newline="") as file:
+            csv.writer(file).writerow(row)
+
+
+def write_clusters(folder: Path, recorder: Recorder) -> None:
+    """clusters.csv and models.safetensors: who is where, and the models."""
+    state, erms = recorder.state, recorder.erms
+    assert state is not None and erms is not None
+    origin, plane = principal_plane(erms)
+    places = (erms - origin) @ plane.T
+    truth, byzantine = recorder.truth, recorder.byzantine
+    with (folder / CLUSTERS).open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["machine", "assigned", "true", "byzantine", "trimmed", "x", "y"])
+        rows = {int(machine): row for row, machine in enumerate(state.machines)}
+        absent = {machine for machine in recorder.rejected if machine is not None}
+        for machine in sorted(rows.keys() | absent):
+            true = truth.labels[machine] if truth and machine < len(truth.labels) else ""
+            lies = ""
+            if byzantine is not None and machine < len(byzantine):
+                lies = str(int(byzantine[machine]))
+            row = rows.get(machine)
+            found = ["", "", "", ""]
+            if row is not None:
+                label, trimmed = state.clustering.labels[row], state.clustering.trimmed[row]
+                found = [label, int(trimmed), *(repr(float(place)) for place in places[row])]
+            table.writerow([machine, found[0], true, lies, *found[1:]])
+    tensors = {
+        "models": state.models,
+        "centres": state.clustering.centres,
+        "projection": plane,
+        "origin": origin,
+    }
+    save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, folder / MODELS)
+
+
+def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
+    """metrics.json, at once and whole."""
+    partial = folder / f".{METRICS}.partial"
+    partial.write_text(json.dumps(metrics, indent=2, allow_nan=False) + "\n")
+    os.replace(partial, folder / METRICS)
+
+
+def read_metrics(folder: Path) -> dict[str, Any]:
+    """The metrics of a finished run."""
+    metrics: dict[str, Any] = json.loads((folder / METRICS).read_text())
+    return metrics

@@ -1,0 +1,69 @@
+"""The summary of a run that metrics.json holds."""
+
+from collections import Counter
+from statistics import median
+from typing import Any
+
+from server.recorder import Recorder
+from server.wiring import warnings_of
+from tagma import __version__
+from tagma.settings import Settings
+
+
+def summarise(settings: Settings, recorder: Recorder, losses: dict[int, float]) -> dict[str, Any]:
+    """Everything there is to say about a finished run; what the task cannot know is None."""
+    assert recorder.state is not None
+    clustering = recorder.state.clustering
+    misclustering = recorder.misclustering_per_iteration()
+    errors = [event.estimation_error for event in recorder.events]
+    known = recorder.truth is not None
+    rejected: Counter[str] = sum(recorder.rejected.values(), Counter())
+    return {
+        "misclustering": misclustering[-1] if misclustering else None,
+        "misclustering_per_iteration": misclustering,
+        "estimation_error": errors[-1] if known else None,
+        "estimation_error_per_round": errors if known else None,
+        "oracle_error": None,
+        "oracle_error_per_round": None,
+        "client_loss": _client_loss(recorder, losses),
+        "clusters": recorder.clusters(),
+        "clustering": {
+            "name": _name(settings, "clustering"),
+            "iterations": clustering.iterations,
+            "stopped": clustering.stopped,
+            "scale": clustering.scale,
+        },
+        "replies": {
+            "used": sum(event.used for event in recorder.events),
+            "rejected": dict(sorted(rejected.items())),
+            "rejected_machines": {
+                "unknown" if machine is None else str(machine): dict(sorted(reasons.items()))
+                for machine, reasons in sorted(
+                    recorder.rejected.items(), key=lambda item: (item[0] is None, item[0] or 0)
+                )
+            },
+        },
+        "seconds": recorder.seconds | {"total": sum(recorder.seconds.values())},
+        "messages": recorder.messages,
+        "warnings": warnings_of(settings),
+        "seed": settings.seed,
+        "engine": _name(settings, "engine", part=-2),
+        "version": __version__,
+    }
+
+
+def _name(settings: Settings, group: str, part: int = -1) -> str:
+    return str(settings.choice(group)["_target_"]).split(".")[part]
+
+
+def _client_loss(recorder: Recorder, losses: dict[int, float]) -> list[float | None] | None:
+    """Per cluster, the median of the losses that its machines report: liars cannot move it far."""
+    assert recorder.state is not None
+    if not losses:
+        return None
+    by_cluster: list[list[float]] = [[] for _ in recorder.state.models]
+    for machine, loss in losses.items():
+        cluster = recorder.state.cluster_of(machine)
+        if cluster is not None:
+            by_cluster[cluster].append(loss)
+    return [median(group) if group else None for group in by_cluster]

@@ -1,0 +1,26 @@
+"""Initial labels as in the paper's experiments: mostly right, by looking at the truth.
+
+They exist to reproduce the paper. Nobody has such labels in practice, so they are never a default.
+"""
+
+import numpy as np
+
+from tagma.arrays import Labels, Mask
+from tagma.streams import stream
+from tasks.task import Truth
+
+
+def partial_labels(
+    machines: Labels, *, truth: Truth, byzantine: Mask, correct: float, seed: int
+) -> Labels:
+    """Shape (1, m): a share `correct` of the honest machines right, all others uniform."""
+    honest = np.flatnonzero(~byzantine)
+    right = stream(seed, "partial labels").permutation(honest)[: round(correct * len(honest))]
+    known = np.isin(machines, right)
+    uniform = [
+        stream(seed, "partial labels", int(machine)).integers(len(truth.centres))
+        for machine in machines
+    ]
+    labels = np.array(uniform, dtype=np.int64)
+    labels[known] = truth.labels[machines[known]]
+    return labels[None]

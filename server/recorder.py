@@ -1,0 +1,100 @@
+"""Collects what happens in a run, scores it against the truth, and tells observers."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from server.events import Observer, RoundFinished
+from server.scores import estimation_error, misclustering
+from strategies.algorithm import State
+from strategies.three_stage import Round
+from tagma.arrays import Array, Labels, Mask
+from tasks.task import Truth
+
+
+class Recorder:
+    """The memory of a run; `observe_round` is the strategy's callback."""
+
+    def __init__(
+        self, rounds: int, truth: Truth | None, byzantine: Mask | None, observers: Sequence[Observer]
+    ) -> None:
+        self.rounds = rounds
+        self.truth = truth
+        self.byzantine = byzantine
+        self.observers = observers
+        self.events: list[RoundFinished] = []
+        self.messages = 0
+        self.rejected: dict[int | None, Counter[str]] = defaultdict(Counter)
+        self.seconds = {"erm": 0.0, "clustering": 0.0, "optimisation": 0.0}
+        self.state: State | None = None
+        self.erms: Array | None = None
+
+    def observe_round(self, outcome: Round) -> None:
+        """Score one round and pass it on."""
+        self.state = outcome.state
+        self.messages += outcome.sent
+        for machine, reason in outcome.rejected:
+            self.rejected[machine][reason] += 1
+        seconds = outcome.exchange_seconds + outcome.aggregation_seconds
+        if outcome.erms is not None:
+            self.erms = outcome.erms
+            self.seconds["erm"] = outcome.exchange_seconds
+            self.seconds["clustering"] = outcome.aggregation_seconds
+        else:
+            self.seconds["optimisation"] += seconds
+        error = None
+        if self.truth is not None:
+            error = estimation_error(outcome.state.models, self.truth.centres)
+        event = RoundFinished(
+            round=outcome.number,
+            rounds=self.rounds,
+            stage=outcome.stage,
+            estimation_error=error,
+            used=outcome.used,
+            rejected=len(outcome.rejected),
+            seconds=seconds,
+        )
+        self.events.append(event)
+        for observer in self.observers:
+            observer(event)
+
+    def misclustering_per_iteration(self) -> list[float] | None:
+        """A_s: misclustered honest machines before each iteration of stage II and at its end."""
+        if self.state is None or self.truth is None:
+            return None
+        known, honest = self._known(self.state.machines)
+        rows = np.flatnonzero(known)[honest[known]]
+        true = self.truth.labels[self.state.machines[rows]]
+        return [misclustering(labels[rows], true) for labels in self.state.clustering.history]
+
+    def clusters(self) -> list[dict[str, Any]]:
+        """Size and make-up of every cluster."""
+        assert self.state is not None
+        clustering, machines = self.state.clustering, self.state.machines
+        _, honest = self._known(machines)
+        rejected = np.array([machine in self.rejected for machine in machines.tolist()])
+        rows = []
+        for k in range(clustering.k):
+            inside = clustering.labels == k
+            count = int(inside.sum())
+            honest_count = int(honest[inside].sum()) if self.byzantine is not None else None
+            rows.append({
+                "size": count,
+                "honest": honest_count,
+                "byzantine": None if honest_count is None else count - honest_count,
+                "trimmed": int(clustering.trimmed[inside].sum()),
+                "rejected": int(rejected[inside].sum()),
+                "radius": float(clustering.radius[k]) if np.isfinite(clustering.radius[k]) else None,
+            })  # fmt: skip
+        return rows
+
+    def _known(self, machines: Labels) -> tuple[Mask, Mask]:
+        """Which machines the truth knows, and which of them are honest."""
+        if self.byzantine is None:
+            return np.zeros(len(machines), dtype=bool), np.zeros(len(machines), dtype=bool)
+        known = machines < len(self.byzantine)
+        honest = np.zeros(len(machines), dtype=bool)
+        honest[known] = ~self.byzantine[machines[known]]
+        return known, honest

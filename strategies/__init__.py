@@ -1,0 +1,1 @@
+"""The algorithm: stage II clustering, stage III aggregation, and their Flower Strategy."""

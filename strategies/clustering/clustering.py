@@ -1,0 +1,42 @@
+"""What every clustering takes and returns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagma.arrays import Array, Labels, Mask
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """K clusters of m vectors."""
+
+    labels: Labels
+    """The cluster of every vector, shape (m,)."""
+    centres: Array
+    """Shape (K, d)."""
+    trimmed: Mask
+    """Vectors that lie outside their cluster's ball and did not count for its centre."""
+    radius: Array
+    """The ball of every cluster, shape (K,); infinite where the method has none."""
+    history: Labels
+    """Labels before each iteration and at the end, shape (iterations + 1, m)."""
+    iterations: int
+    stopped: str
+    """Why it stopped: "fixed point" or "iteration limit"."""
+    scale: float | None = None
+    """The estimated or given standard deviation sigma of a vector's entries, where used."""
+
+    @property
+    def k(self) -> int:
+        """The number of clusters."""
+        return len(self.centres)
+
+    def sizes(self) -> Labels:
+        """How many vectors each cluster has."""
+        return np.bincount(self.labels, minlength=self.k)
+
+
+Clusterer = Callable[[Array, Labels], Clustering]
+"""From finite vectors (m, d) and initial labels (restarts, m) to the best clustering found."""

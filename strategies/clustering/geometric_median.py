@@ -1,0 +1,92 @@
+"""Geometric medians: argmin_y sum_i ||p_i - y||, for many subsets of the same points at once.
+
+Weiszfeld's iteration y <- sum_i p_i/||p_i - y|| / sum_i 1/||p_i - y||, in the form of Vardi and
+Zhang (2000) that stays correct when y meets a point: there the iteration is undefined, the pull R
+of the other points is compared with the multiplicity of the one that was hit, and y either is the
+median or moves on along R. Runs in weight space (see `Points`), so that one iteration for B subsets
+costs O(B m min(m, d)). Breakdown point 1/2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from strategies.clustering.points import Points
+from tagma.arrays import Array, Mask
+
+TOLERANCE = 1e-6
+"""Stop when the median moves by less than this, in units of its mean distance to the points."""
+_HIT = 1e-7
+"""A point this close, in the same units, counts as hit: the distances are no more accurate."""
+
+
+@dataclass(frozen=True)
+class Medians:
+    """Geometric medians of B subsets."""
+
+    weights: Array
+    """Shape (B, m): the medians as affine combinations of the points."""
+    iterations: int
+    stopped: str
+    """Why it stopped: "converged" or "iteration limit"."""
+
+
+def geometric_medians(
+    points: Points, members: Mask, start: Array | None = None, limit: int = 100
+) -> Medians:
+    """The medians of the subsets given by `members`, shape (B, m); none may be empty.
+
+    `start` are weights to begin from, by default those of the means.
+    """
+    weights = members / members.sum(axis=1, keepdims=True) if start is None else start.copy()
+    running = np.arange(len(members))
+    current, inside = weights, members
+    products = points.products(current)
+    for iteration in range(limit):
+        moved = _step(points, inside, current, products)
+        moved_products = points.products(moved)
+        change, scale = moved - current, _mean_distance(points, inside, current, products)
+        moves = np.einsum("ij,ij->i", change, moved_products - products)
+        going = moves > (TOLERANCE * scale) ** 2
+        weights[running] = moved
+        if not going.any():
+            return Medians(weights, iteration + 1, "converged")
+        running, inside = running[going], inside[going]
+        current, products = moved[going], moved_products[going]
+    return Medians(weights, limit, "iteration limit")
+
+
+def geometric_median(points: Array) -> Array:
+    """The geometric median of the rows of an (m, d) array."""
+    everything = Points(points)
+    medians = geometric_medians(everything, np.ones((1, len(points)), dtype=bool))
+    return np.asarray(everything.combine(medians.weights)[0])
+
+
+def _mean_distance(points: Points, members: Mask, weights: Array, products: Array) -> Array:
+    distances = np.sqrt(points.squared_distances(weights, products))
+    return np.asarray((distances * members).sum(axis=1) / members.sum(axis=1))
+
+
+def _step(points: Points, members: Mask, weights: Array, products: Array) -> Array:
+    """One Weiszfeld step of every row."""
+    distances = np.sqrt(points.squared_distances(weights, products))
+    scale = (distances * members).sum(axis=1) / members.sum(axis=1)
+    hit = members & (distances <= _HIT * scale[:, None])
+    pulls = np.where(members & ~hit, 1 / np.where(hit | ~members, 1, distances), 0)
+    total = pulls.sum(axis=1, keepdims=True)
+    target = np.divide(pulls, total, out=weights.copy(), where=total > 0)
+    for row in np.flatnonzero(hit.any(axis=1)):
+        target[row] = _leave_hit_point(points, weights[row], target[row], pulls[row], hit[row])
+    return target
+
+
+def _leave_hit_point(points: Points, at: Array, target: Array, pulls: Array, hit: Mask) -> Array:
+    """Vardi and Zhang: y = (1 - g) T(y) + g y with g = min(1, multiplicity / ||R||)."""
+    resultant = pulls - pulls.sum() * at
+    strength = np.sqrt(max(resultant @ points.products(resultant), 0))
+    multiplicity = hit.sum()
+    if strength <= multiplicity:
+        return at
+    stay = multiplicity / strength
+    return (1 - stay) * target + stay * at

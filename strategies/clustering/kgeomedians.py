@@ -1,0 +1,33 @@
+"""K-geomedians: Lloyd with the geometric median as the centre (Algorithm 2 without its ball)."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Lt
+
+from strategies.clustering.clustering import Clustering
+from strategies.clustering.geometric_median import geometric_medians
+from strategies.clustering.lloyd import Centres, lloyd
+from strategies.clustering.points import Points
+from tagma.arrays import Array, Labels, Mask
+
+
+def kgeomedians(
+    vectors: Array,
+    initial: Labels,
+    *,
+    k: Annotated[int, Ge(1)],
+    iterations: Annotated[int, Ge(1)],
+    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+) -> Clustering:
+    """Breakdown point 1/2 of every cluster, with an error that grows like sqrt(d)."""
+    return lloyd(
+        vectors, initial, geomedian_centres,
+        k=k, iterations=iterations, assumed_fraction=assumed_fraction,
+    )  # fmt: skip
+
+
+def geomedian_centres(points: Points, members: Mask, previous: Array) -> Centres:
+    """The geometric median of every cluster, sought from the cluster's mean."""
+    medians = geometric_medians(points, members)
+    return Centres(medians.weights, within=np.ones_like(members))

@@ -1,0 +1,32 @@
+"""Plain K-means (Lloyd): the centre is the mean. The baseline that one liar can mislead."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Lt
+
+from strategies.clustering.clustering import Clustering
+from strategies.clustering.lloyd import Centres, lloyd
+from strategies.clustering.points import Points
+from tagma.arrays import Array, Labels, Mask
+
+
+def kmeans(
+    vectors: Array,
+    initial: Labels,
+    *,
+    k: Annotated[int, Ge(1)],
+    iterations: Annotated[int, Ge(1)],
+    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+) -> Clustering:
+    """Breakdown point 0. Cost O(R m (K + min(m, d)) K) per iteration for R restarts."""
+    return lloyd(
+        vectors, initial, mean_centres,
+        k=k, iterations=iterations, assumed_fraction=assumed_fraction,
+    )  # fmt: skip
+
+
+def mean_centres(points: Points, members: Mask, previous: Array) -> Centres:
+    """The mean of every cluster; there is no ball, so every point is within."""
+    weights = members / members.sum(axis=1, keepdims=True)
+    return Centres(weights, within=np.ones_like(members))

@@ -1,0 +1,54 @@
+"""Trimmed K-means, Algorithm 2 of the paper and the default stage II.
+
+Per cluster: the geometric median, then the mean of the members within a ball of radius
+C sigma sqrt(d) around it. The median finds the honest bulk, the ball removes what is far from it,
+and the mean of the rest is as accurate as a mean can be.
+
+sigma is the standard deviation of the *vectors* around their centre, not of the noise in the
+machines' data: with the latter the ball holds everything and this is plain K-means. It is estimated
+from the vectors when not given.
+"""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Gt, Lt
+
+from strategies.clustering.clustering import Clustering
+from strategies.clustering.geometric_median import geometric_medians
+from strategies.clustering.lloyd import CentreRule, Centres, lloyd
+from strategies.clustering.points import Points
+from strategies.clustering.scale import estimate_scale
+from tagma.arrays import Array, Labels, Mask
+
+
+def trimmed_kmeans(
+    vectors: Array,
+    initial: Labels,
+    *,
+    k: Annotated[int, Ge(1)],
+    iterations: Annotated[int, Ge(1)],
+    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    radius: Annotated[float, Gt(0)],
+    sigma: Annotated[float, Gt(0)] | None = None,
+) -> Clustering:
+    """`radius` is C; an empty ball leaves the geometric median as the centre."""
+    if sigma is None:
+        sigma = estimate_scale(vectors, k=k, assumed_fraction=assumed_fraction)
+    ball = radius * sigma * np.sqrt(vectors.shape[1])
+    return lloyd(
+        vectors, initial, _ball_means(ball),
+        k=k, iterations=iterations, assumed_fraction=assumed_fraction, radius=ball, scale=sigma,
+    )  # fmt: skip
+
+
+def _ball_means(radius: float) -> CentreRule:
+    def rule(points: Points, members: Mask, previous: Array) -> Centres:
+        medians = geometric_medians(points, members).weights
+        squared = points.squared_distances(medians, points.products(medians))
+        within = squared <= radius**2
+        inside = members & within
+        count = inside.sum(axis=1, keepdims=True)
+        return Centres(np.where(count > 0, inside / np.maximum(count, 1), medians), within)
+
+    return rule

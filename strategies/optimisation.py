@@ -1,0 +1,46 @@
+"""Stage III: what machines are asked for, and what their aggregate does to a cluster's model."""
+
+from typing import Annotated, Protocol
+
+from annotated_types import Ge, Gt
+
+from tagma.arrays import Array
+
+
+class Optimiser(Protocol):
+    """One round of robust optimisation."""
+
+    stage: str
+    """The instruction that machines receive: "gradient" or "local"."""
+
+    def next_model(self, model: Array, aggregate: Array) -> Array:
+        """The cluster's next model."""
+
+
+class GradientStep:
+    """Machines send gradients; the server steps: w <- w - step * aggregate."""
+
+    stage = "gradient"
+
+    def __init__(self, *, step: Annotated[float, Gt(0)]) -> None:
+        self.step = step
+
+    def next_model(self, model: Array, aggregate: Array) -> Array:
+        """One gradient step."""
+        return model - self.step * aggregate
+
+
+class LocalSteps:
+    """Machines take gradient steps and send their model (the paper's FA): w <- aggregate."""
+
+    stage = "local"
+
+    def __init__(
+        self, *, step: Annotated[float, Gt(0)], local_steps: Annotated[int, Ge(1)]
+    ) -> None:
+        self.step = step
+        self.local_steps = local_steps
+
+    def next_model(self, model: Array, aggregate: Array) -> Array:
+        """The aggregate of the machines' models."""
+        return aggregate

@@ -1,0 +1,119 @@
+"""The one place where replies are checked: everything that comes from a machine is hostile.
+
+A reply is usable only if it answers a message of this round, is the first to do so, carries no
+error, and holds exactly the vector that was asked for, with finite entries. Anything else is
+dropped with one of the reasons below, and the round goes on without it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
+
+from tagma.arrays import Array
+from tagma.wire import ABOUT, LOSS, MACHINE, METRICS, UPDATE, MalformedVector, unpack
+
+_LARGEST = 1e150
+"""Entries beyond this are as useless as infinite ones: their squares overflow."""
+
+_MACHINES = 2**31
+"""Machine numbers are below this."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A usable reply."""
+
+    node: int
+    vector: Array
+    machine: int | None
+    """The number that the machine gives itself; only in round 1."""
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A reply that was dropped, or did not come."""
+
+    node: int
+    reason: str
+    machine: int | None = None
+    """The number that the machine gives itself, where it could be read; only in round 1."""
+
+
+class _Unusable(Exception):
+    """Carries the reason why a reply is dropped."""
+
+
+def check_replies(
+    sent: Mapping[str, int], replies: Iterable[Message], *, length: int, first_round: bool
+) -> tuple[list[Reply], list[Rejection]]:
+    """Usable replies and rejections, each in the order of node numbers.
+
+    `sent` maps the message ids of this round to nodes. The sender that a reply names is not
+    trusted: error replies for unreachable nodes carry a wrong one.
+    """
+    answered: dict[int, Reply | Rejection] = {}
+    repeated = []
+    for message in replies:
+        node = sent.get(message.metadata.reply_to_message_id)
+        if node is None:
+            repeated.append(Rejection(message.metadata.src_node_id, "unsolicited"))
+        elif node in answered:
+            repeated.append(Rejection(node, "duplicate"))
+        else:
+            answered[node] = _check(node, message, length, first_round)
+    for node in sent.values():
+        answered.setdefault(node, Rejection(node, "no reply"))
+    outcomes = [answered[node] for node in sorted(answered)]
+    usable = [outcome for outcome in outcomes if isinstance(outcome, Reply)]
+    dropped = (outcome for outcome in outcomes if isinstance(outcome, Rejection))
+    return usable, list(chain(dropped, repeated))
+
+
+def _check(node: int, message: Message, length: int, first_round: bool) -> Reply | Rejection:
+    machine = None
+    try:
+        if message.has_error():
+            raise _Unusable("error")
+        if not message.has_content():
+            raise _Unusable("empty")
+        content = message.content
+        if first_round:
+            machine = _machine(content)
+        if set(content.keys()) != ({UPDATE, ABOUT} if first_round else {UPDATE}):
+            raise _Unusable("unexpected records")
+        return Reply(node, _vector(content[UPDATE], length), machine)
+    except (_Unusable, MalformedVector) as problem:
+        return Rejection(node, str(problem), machine)
+
+
+def _vector(record: object, length: int) -> Array:
+    vector = unpack(record, length)
+    # A NaN or infinity anywhere makes the comparison false.
+    if length and not np.abs(vector).max() <= _LARGEST:
+        raise _Unusable("not finite")
+    return vector
+
+
+def _machine(content: RecordDict) -> int:
+    about = content.get(ABOUT)
+    number = about.get(MACHINE) if isinstance(about, ConfigRecord) else None
+    if type(number) is not int or not 0 <= number < _MACHINES:
+        raise _Unusable("no machine number")
+    return number
+
+
+def check_losses(sent: Mapping[str, int], replies: Iterable[Message]) -> dict[int, float]:
+    """The losses that nodes report on evaluation; anything but one finite number is left out."""
+    losses: dict[int, float] = {}
+    for message in replies:
+        node = sent.get(message.metadata.reply_to_message_id)
+        if node is None or node in losses or message.has_error() or not message.has_content():
+            continue
+        record = message.content.get(METRICS)
+        loss = record.get(LOSS) if isinstance(record, MetricRecord) else None
+        if isinstance(loss, float) and np.isfinite(loss):
+            losses[node] = loss
+    return losses

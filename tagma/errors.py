@@ -1,0 +1,20 @@
+"""Errors that a user can act on: each prints as one line and names what to change."""
+
+
+class TagmaError(Exception):
+    """Base of all errors that are shown to the user as a single line, without a traceback."""
+
+
+class SettingError(TagmaError):
+    """A setting that does not exist, or whose value is not allowed."""
+
+    def __init__(self, key: str, value: object, allowed: str) -> None:
+        super().__init__(f"{key}={value}: {allowed}")
+
+
+class EngineError(TagmaError):
+    """An engine could not start, or its run did not finish."""
+
+
+class FederationError(TagmaError):
+    """The federation cannot go on, for example because no machine sent a usable reply."""

@@ -1,0 +1,146 @@
+"""From Hydra overrides to checked settings, the same in every process of a run.
+
+Server and clients receive the overrides only and compose conf/ themselves, so a run is described by
+one short string. Hydra keeps its state in a process-wide singleton: composition is guarded by a
+lock and cached.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from annotated_types import Ge, Gt
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+import conf
+from tagma.errors import SettingError, TagmaError
+from tagma.plugins import settings_of, unknown
+
+CONF = Path(conf.__file__).parent
+_LOCK = Lock()
+
+
+class Settings:
+    """The composed configuration: top-level values as attributes, groups as mappings."""
+
+    def __init__(
+        self,
+        *,
+        rounds: Annotated[int, Ge(0)],
+        seed: Annotated[int, Ge(0)],
+        evaluate: bool,
+        oracle: bool,
+        round_timeout: Annotated[float, Gt(0)],
+        output: str | None,
+        groups: Mapping[str, Mapping[str, Any]],
+        overrides: tuple[str, ...],
+    ) -> None:
+        self.rounds = rounds
+        self.seed = seed
+        self.evaluate = evaluate
+        self.oracle = oracle
+        self.round_timeout = round_timeout
+        self.output = output
+        self.groups = groups
+        self.overrides = overrides
+
+    def choice(self, group: str) -> Mapping[str, Any]:
+        """The settings of one group, for example `choice("task")`."""
+        return self.groups[group]
+
+
+def compose(overrides: Sequence[str]) -> Settings:
+    """Compose and check; every mistake of the user is a one-line `TagmaError`."""
+    return _compose(tuple(overrides))
+
+
+@lru_cache(maxsize=32)
+def _compose(overrides: tuple[str, ...]) -> Settings:
+    with _LOCK, initialize_config_dir(str(CONF), version_base="1.3"):
+        try:
+            config = hydra_compose("config", list(overrides))
+            return from_config(config, overrides)
+        except HydraException as error:
+            raise explain(error, overrides) from None
+
+
+def from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
+    """Check a configuration that Hydra has composed."""
+    try:
+        plain: dict[str, Any] = OmegaConf.to_container(config, resolve=True)  # type: ignore[assignment]
+    except OmegaConfBaseException as error:
+        raise TagmaError(_first_line(error)) from None
+    groups = {key: value for key, value in plain.items() if isinstance(value, dict)}
+    values = {key: value for key, value in plain.items() if key not in groups}
+    given = {"groups": MappingProxyType(groups), "overrides": tuple(overrides)}
+    try:
+        return Settings(**settings_of(Settings, "", values, given))
+    except SettingError as error:
+        raise TagmaError(str(error).removeprefix(".")) from None
+
+
+@lru_cache(maxsize=32)
+def settings_from(text: str) -> Settings:
+    """The settings of a Flower run, from its run configuration's `overrides`."""
+    return compose(split_overrides(text))
+
+
+def join_overrides(overrides: Sequence[str]) -> str:
+    """The overrides as the one string that a Flower run configuration carries."""
+    return shlex.join(overrides)
+
+
+def split_overrides(text: str) -> list[str]:
+    """The inverse of `join_overrides`."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise TagmaError(f"overrides={text!r}: cannot be split ({error})") from None
+
+
+def explain(error: HydraException, overrides: Sequence[str]) -> TagmaError:
+    """Hydra's error as one line that names the override, and what would be allowed."""
+    for text in overrides:
+        try:
+            override = OverridesParser.create().parse_override(text)
+        except HydraException:
+            return TagmaError(f"{text}: is not of the form key=value")
+        key, value = override.key_or_group, override.value()
+        choices = _choices(key)
+        if choices and not override.is_sweep_override() and str(value) not in choices:
+            return SettingError(key, value, f"there is no such choice; known: {', '.join(choices)}")
+    for text in overrides:
+        key = text.lstrip("+~").partition("=")[0]
+        if f"'{key}'" in str(error) or key.rpartition(".")[2] in _first_line(error):
+            return TagmaError(f"{text}: {unknown(key, _known_keys(overrides, key))}")
+    return TagmaError(_first_line(error))
+
+
+def _choices(group: str) -> list[str]:
+    folder = CONF / group
+    return sorted(file.stem for file in folder.glob("*.yaml")) if folder.is_dir() else []
+
+
+def _known_keys(overrides: Sequence[str], wrong: str) -> list[str]:
+    """The keys beside a wrong one, under the choices of the other overrides."""
+    group = wrong.rpartition(".")[0]
+    choices = [text for text in overrides if "." not in text.partition("=")[0] and _choices(
+        text.partition("=")[0])]  # fmt: skip
+    config = hydra_compose("config", choices)
+    node = OmegaConf.select(config, group) if group else config
+    if not OmegaConf.is_dict(node):
+        return sorted(str(key) for key in config)
+    return [f"{group}.{key}" if group else str(key) for key in node if key != "_target_"]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
