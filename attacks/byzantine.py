@@ -5,7 +5,6 @@ from functools import lru_cache
 from typing import Annotated
 
 from annotated_types import Ge, Lt
-
 from flwr.app import Context
 
 from attacks.attack import Attack
@@ -42,7 +41,7 @@ def adversary_of(settings: Settings) -> Adversary:
 
 
 def is_byzantine(settings: Settings, context: Context) -> bool:
-    """Whether a client lies: by its node's `byzantine` setting if it has one, else by its number."""
+    """Whether a client lies: as its node's setting `byzantine` says, else by its number."""
     if "byzantine" in context.node_config:
         return bool(context.node_config["byzantine"])
     return bool(adversary_of(settings).byzantine[machine_number(context)])

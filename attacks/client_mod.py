@@ -1,9 +1,11 @@
 """How local attacks reach a client: a Flower mod that replaces the update in the reply."""
 
+from typing import TypeGuard
+
 from flwr.app import Context, Message
 from flwr.clientapp.typing import ClientAppCallable
 
-from attacks.attack import LocalAttack, LocalView
+from attacks.attack import Attack, LocalAttack, LocalView
 from attacks.byzantine import adversary_of, is_byzantine, machine_number
 from tagma.settings import settings_from
 from tagma.streams import stream
@@ -16,7 +18,7 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     reply = call_next(message, context)
     settings = settings_from(str(context.run_config["overrides"]))
     attack = adversary_of(settings).attack
-    if not (isinstance(attack, LocalAttack) and is_byzantine(settings, context)):
+    if not (_forges(attack) and is_byzantine(settings, context)):
         return reply
     machine, round_number = machine_number(context), int(message.metadata.group_id)
     view = LocalView(
@@ -27,3 +29,8 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     )
     reply.content[UPDATE] = pack(attack.forge(unpack_any(reply.content[UPDATE]), view))
     return reply
+
+
+def _forges(attack: Attack) -> TypeGuard[LocalAttack]:
+    """Whether an attack changes updates at all; some only change the machine's data."""
+    return isinstance(attack, LocalAttack) and type(attack).forge is not LocalAttack.forge

@@ -26,6 +26,6 @@ class InnerProductManipulation(OmniscientAttack):
 
     def _opposed(self, view: FederationView, row: int) -> Array:
         if view.own_models is None or view.honest_models is None:
-            return np.asarray(view.honest.mean(axis=0))
+            return view.honest.mean(axis=0)
         same = (view.honest_models == view.own_models[row]).all(axis=1)
-        return np.asarray(view.honest[same].mean(axis=0) if same.any() else view.own[row])
+        return view.honest[same].mean(axis=0) if same.any() else view.own[row]

@@ -25,7 +25,7 @@ class PoisonedRegression(LocalAttack):
     def data(self, task: Task, machine: int, random: np.random.Generator) -> Data:
         """The machine's data with false coefficients."""
         if not isinstance(task, MixtureRegression):
-            raise SettingError(
-                "attack", "poisoned_regression", "needs task=mixture_regression"
-            )
-        return task.data_with(machine, self.scale * random.integers(0, 2, size=task.dim))
+            raise SettingError("attack", "poisoned_regression", "needs task=mixture_regression")
+        return task.data_with(
+            machine, self.scale * random.integers(0, 2, size=task.dim).astype(float)
+        )

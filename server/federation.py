@@ -34,9 +34,7 @@ def run_federation(
         grid = AttackedGrid(grid, adversary.attack, adversary.byzantine, settings.seed)
     folder.mkdir(parents=True, exist_ok=True)
     rounds = settings.rounds + 1
-    recorder = Recorder(
-        rounds, task.truth(), adversary.byzantine, [History(folder), *observers]
-    )
+    recorder = Recorder(rounds, task.truth(), adversary.byzantine, [History(folder), *observers])
     strategy = ThreeStage(
         algorithm,
         dim=task.dim,

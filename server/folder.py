@@ -43,7 +43,8 @@ class History:
 def write_clusters(folder: Path, recorder: Recorder) -> None:
     """clusters.csv and models.safetensors: who is where, and the models."""
     state, erms = recorder.state, recorder.erms
-    assert state is not None and erms is not None
+    assert state is not None
+    assert erms is not None
     origin, plane = principal_plane(erms)
     places = (erms - origin) @ plane.T
     truth, byzantine = recorder.truth, recorder.byzantine
@@ -58,7 +59,7 @@ def write_clusters(folder: Path, recorder: Recorder) -> None:
             if byzantine is not None and machine < len(byzantine):
                 lies = str(int(byzantine[machine]))
             row = rows.get(machine)
-            found = ["", "", "", ""]
+            found: list[Any] = ["", "", "", ""]
             if row is not None:
                 label, trimmed = state.clustering.labels[row], state.clustering.trimmed[row]
                 found = [label, int(trimmed), *(repr(float(place)) for place in places[row])]

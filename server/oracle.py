@@ -16,29 +16,37 @@ from tagma.errors import SettingError
 from tasks.task import Truth
 
 
-def oracle(
-    *, truth: Truth | None, byzantine: Mask, aggregate: Aggregator, optimiser: Optimiser
-) -> ThreeStageAlgorithm:
+class Oracle(ThreeStageAlgorithm):
     """The algorithm with its stage II replaced by the truth."""
-    if truth is None:
-        raise SettingError("strategy", "oracle", "needs a task whose true clusters are known")
 
-    def cluster(machines: Labels, erms: Array) -> Clustering:
-        squared = ((erms[:, None] - truth.centres) ** 2).sum(axis=2)
-        labels = squared.argmin(axis=1)
-        honest = np.isin(machines, np.flatnonzero(~byzantine))
-        labels[honest] = truth.labels[machines[honest]]
-        centres = truth.centres.copy()
+    def __init__(
+        self,
+        *,
+        truth: Truth | None,
+        byzantine: Mask,
+        aggregate: Aggregator,
+        optimiser: Optimiser,
+    ) -> None:
+        if truth is None:
+            raise SettingError("strategy", "oracle", "needs a task whose true clusters are known")
+        super().__init__(cluster=self._given_clusters, aggregate=aggregate, optimiser=optimiser)
+        self._truth = truth
+        self._honest = np.flatnonzero(~byzantine)
+
+    def _given_clusters(self, machines: Labels, erms: Array) -> Clustering:
+        centres = self._truth.centres
+        labels = ((erms[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        honest = np.isin(machines, self._honest)
+        labels[honest] = self._truth.labels[machines[honest]]
+        models = centres.copy()
         for k in np.unique(labels):
-            centres[k] = aggregate(erms[labels == k]).estimate
+            models[k] = self._aggregate(erms[labels == k]).estimate
         return Clustering(
             labels=labels,
-            centres=centres,
+            centres=models,
             trimmed=np.zeros(len(labels), dtype=bool),
             radius=np.full(len(centres), np.inf),
             history=labels[None],
             iterations=0,
             stopped="given",
         )
-
-    return ThreeStageAlgorithm(cluster=cluster, aggregate=aggregate, optimiser=optimiser)

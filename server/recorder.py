@@ -18,7 +18,11 @@ class Recorder:
     """The memory of a run; `observe_round` is the strategy's callback."""
 
     def __init__(
-        self, rounds: int, truth: Truth | None, byzantine: Mask | None, observers: Sequence[Observer]
+        self,
+        rounds: int,
+        truth: Truth | None,
+        byzantine: Mask | None,
+        observers: Sequence[Observer],
     ) -> None:
         self.rounds = rounds
         self.truth = truth
@@ -72,7 +76,9 @@ class Recorder:
     def clusters(self) -> list[dict[str, Any]]:
         """Size and make-up of every cluster."""
         assert self.state is not None
+        assert self.erms is not None
         clustering, machines = self.state.clustering, self.state.machines
+        scatter = clustering.scatter(self.erms)
         _, honest = self._known(machines)
         rejected = np.array([machine in self.rejected for machine in machines.tolist()])
         rows = []
@@ -80,14 +86,17 @@ class Recorder:
             inside = clustering.labels == k
             count = int(inside.sum())
             honest_count = int(honest[inside].sum()) if self.byzantine is not None else None
-            rows.append({
-                "size": count,
-                "honest": honest_count,
-                "byzantine": None if honest_count is None else count - honest_count,
-                "trimmed": int(clustering.trimmed[inside].sum()),
-                "rejected": int(rejected[inside].sum()),
-                "radius": float(clustering.radius[k]) if np.isfinite(clustering.radius[k]) else None,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "size": count,
+                    "honest": honest_count,
+                    "byzantine": None if honest_count is None else count - honest_count,
+                    "trimmed": int(clustering.trimmed[inside].sum()),
+                    "rejected": int(rejected[inside].sum()),
+                    "radius": _finite(clustering.radius[k]),
+                    "scatter": _finite(scatter[k]),
+                }
+            )
         return rows
 
     def _known(self, machines: Labels) -> tuple[Mask, Mask]:
@@ -98,3 +107,7 @@ class Recorder:
         honest = np.zeros(len(machines), dtype=bool)
         honest[known] = ~self.byzantine[machines[known]]
         return known, honest
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

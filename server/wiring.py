@@ -16,12 +16,12 @@ from tagma.plugins import build, settings_of
 from tagma.settings import Settings
 from tasks.chosen import task_of
 
-_INITIAL = ("init", "restarts", "correct")
-"""The settings of the group `clustering` that are about initial labels."""
+_OURS = ("init", "restarts", "correct", "extra_clusters")
+"""The settings of the group `clustering` that are used here; the others are the method's own."""
 
 
 def algorithm_of(settings: Settings) -> Algorithm:
-    """The algorithm that the settings describe; only the oracle and partial labels see the truth."""
+    """The algorithm of the settings; only the oracle and partial labels see the truth."""
     algorithm: Algorithm = build(
         "strategy",
         settings.choice("strategy"),
@@ -49,13 +49,17 @@ def warnings_of(settings: Settings) -> list[str]:
 
 def _cluster_machines(settings: Settings) -> ClusterMachines:
     group = settings.choice("clustering")
-    own = {key: value for key, value in group.items() if key not in _INITIAL}
-    k = own.get("k")
+    ours = settings_of(
+        _start_settings, "clustering", {key: group[key] for key in _OURS if key in group}, {}
+    )
+    own = {key: value for key, value in group.items() if key not in _OURS}
+    build("clustering", own)
+    own["k"] += ours["extra_clusters"]
     machines = task_of(settings).machines
+    if own["k"] > machines:
+        raise SettingError("clustering.k", own["k"], f"must not exceed task.machines={machines}")
     cluster: Clusterer = build("clustering", own)
-    if isinstance(k, int) and k > machines:
-        raise SettingError("clustering.k", k, f"must not exceed task.machines={machines}")
-    initial = _initial_labels(settings, {key: group[key] for key in _INITIAL if key in group})
+    initial = _initial_labels(settings, own["k"], ours)
 
     def cluster_machines(numbers: Labels, erms: Array) -> Clustering:
         return cluster(erms, initial(numbers))
@@ -63,11 +67,9 @@ def _cluster_machines(settings: Settings) -> ClusterMachines:
     return cluster_machines
 
 
-def _initial_labels(settings: Settings, values: dict[str, Any]) -> InitialLabels:
-    keywords = settings_of(_initial_settings, "clustering", values, {})
-    k = settings.choice("clustering")["k"]
-    if keywords["init"] != "partial":
-        restarts = keywords["restarts"] if keywords["init"] == "restarts" else 1
+def _initial_labels(settings: Settings, k: int, ours: dict[str, Any]) -> InitialLabels:
+    if ours["init"] != "partial":
+        restarts = ours["restarts"] if ours["init"] == "restarts" else 1
         return partial(random_labels, k=k, restarts=restarts, seed=settings.seed)
     truth = task_of(settings).truth()
     if truth is None or len(truth.centres) != k:
@@ -77,14 +79,15 @@ def _initial_labels(settings: Settings, values: dict[str, Any]) -> InitialLabels
     byzantine = adversary_of(settings).byzantine
     return partial(
         partial_labels,
-        truth=truth, byzantine=byzantine, correct=keywords["correct"], seed=settings.seed,
+        truth=truth, byzantine=byzantine, correct=ours["correct"], seed=settings.seed,
     )  # fmt: skip
 
 
-def _initial_settings(
+def _start_settings(
     *,
     init: Literal["restarts", "random", "partial"],
     restarts: Annotated[int, Ge(1)],
     correct: Annotated[float, Ge(0), Le(1)],
+    extra_clusters: Annotated[int, Ge(0)],
 ) -> None:
-    """The settings about initial labels and their ranges."""
+    """The settings of `_OURS` and their ranges."""

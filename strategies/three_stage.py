@@ -100,7 +100,9 @@ class ThreeStage(Strategy):
                 state=self.state,
                 erms=erms,
                 used=len(usable),
-                rejected=[(self._machine_of_node.get(r.node, r.machine), r.reason) for r in rejections],
+                rejected=[
+                    (self._machine_of_node.get(r.node, r.machine), r.reason) for r in rejections
+                ],
                 sent=len(self._sent),
                 exchange_seconds=received_at - self._sent_at,
                 aggregation_seconds=perf_counter() - received_at,
@@ -176,7 +178,9 @@ def _message(content: RecordDict, node: int, message_type: str, server_round: in
 def _number_machines(usable: list[Reply]) -> dict[int, int]:
     """Machine numbers by node: the claimed ones, and new ones where a claim is not unique."""
     claims = Counter(reply.machine for reply in usable)
-    numbers = {r.node: r.machine for r in usable if r.machine is not None and claims[r.machine] == 1}
+    numbers = {
+        r.node: r.machine for r in usable if r.machine is not None and claims[r.machine] == 1
+    }
     fresh = max((machine for machine in claims if machine is not None), default=-1) + 1
     for reply in usable:
         if reply.node not in numbers:

@@ -32,7 +32,7 @@ def locate(path: str, key: str) -> Callable[..., Any]:
         raise SettingError(key, path, f"cannot be imported ({error})") from None
     if not callable(found):
         raise SettingError(key, path, "is not a class or function")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 @cache

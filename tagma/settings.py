@@ -6,7 +6,8 @@ lock and cached.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -16,6 +17,7 @@ from typing import Annotated, Any
 from annotated_types import Ge, Gt
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
@@ -65,12 +67,24 @@ def compose(overrides: Sequence[str]) -> Settings:
 
 @lru_cache(maxsize=32)
 def _compose(overrides: tuple[str, ...]) -> Settings:
-    with _LOCK, initialize_config_dir(str(CONF), version_base="1.3"):
+    with _LOCK, _own_hydra():
         try:
-            config = hydra_compose("config", list(overrides))
-            return from_config(config, overrides)
+            return from_config(hydra_compose("config", list(overrides)), overrides)
         except HydraException as error:
             raise explain(error, overrides) from None
+
+
+@contextmanager
+def _own_hydra() -> Iterator[None]:
+    """Hydra on conf/, also when this process is inside `hydra.main` already."""
+    outer = GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
+    try:
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            yield
+    finally:
+        if outer is not None:
+            GlobalHydra.instance().initialize(outer)
 
 
 def from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
@@ -120,7 +134,7 @@ def explain(error: HydraException, overrides: Sequence[str]) -> TagmaError:
             return SettingError(key, value, f"there is no such choice; known: {', '.join(choices)}")
     for text in overrides:
         key = text.lstrip("+~").partition("=")[0]
-        if f"'{key}'" in str(error) or key.rpartition(".")[2] in _first_line(error):
+        if f"'{key}'" in _first_line(error):
             return TagmaError(f"{text}: {unknown(key, _known_keys(overrides, key))}")
     return TagmaError(_first_line(error))
 
@@ -139,7 +153,7 @@ def _known_keys(overrides: Sequence[str], wrong: str) -> list[str]:
     node = OmegaConf.select(config, group) if group else config
     if not OmegaConf.is_dict(node):
         return sorted(str(key) for key in config)
-    return [f"{group}.{key}" if group else str(key) for key in node if key != "_target_"]
+    return [f"{group}.{key!s}" if group else str(key) for key in node if key != "_target_"]
 
 
 def _first_line(error: Exception) -> str:

@@ -1,1 +1,1 @@
-"""Learning problems: data, loss, partition over machines, and the ground truth where it is known."""
+"""Learning problems: data, loss, partition over machines, and the truth where it is known."""

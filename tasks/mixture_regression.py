@@ -57,7 +57,7 @@ class MixtureRegression:
         return self._draw(machine, "data", self._coefficients(machine))
 
     def held_out(self, machine: int) -> Data:
-        """n fresh pairs from the same regression."""
+        """N fresh pairs from the same regression."""
         return self._draw(machine, "held-out data", self._coefficients(machine))
 
     def data_with(self, machine: int, coefficients: Array) -> Data:
@@ -81,7 +81,7 @@ class MixtureRegression:
     def gradient(self, model: Array, data: Data) -> Array:
         """X^T (X w - y) / n."""
         residuals = data.inputs @ model - data.targets
-        return np.asarray(residuals @ data.inputs / len(residuals))
+        return residuals @ data.inputs / len(residuals)
 
     def warnings(self) -> list[str]:
         """Least squares is unusable near n = d: its variance is infinite there."""

@@ -102,4 +102,6 @@ def _own_copy(message: Message) -> Message:
         content[name] = record.copy()
     metadata = Metadata.__new__(Metadata)
     metadata.__dict__.update(message.metadata.__dict__)
-    return Message(content, metadata=metadata)
+    copy = Message.__new__(Message)
+    copy.__dict__.update(_metadata=metadata, _content=content, _error=None)
+    return copy

@@ -33,9 +33,17 @@ class Clustering:
         """The number of clusters."""
         return len(self.centres)
 
-    def sizes(self) -> Labels:
-        """How many vectors each cluster has."""
-        return np.bincount(self.labels, minlength=self.k)
+    def scatter(self, vectors: Array) -> Array:
+        """Root mean square deviation per entry of every cluster's untrimmed vectors, shape (K,).
+
+        NaN for a cluster without any.
+        """
+        result = np.full(self.k, np.nan)
+        for k in range(self.k):
+            rows = vectors[(self.labels == k) & ~self.trimmed]
+            if len(rows):
+                result[k] = np.sqrt(((rows - self.centres[k]) ** 2).mean())
+        return result
 
 
 Clusterer = Callable[[Array, Labels], Clustering]

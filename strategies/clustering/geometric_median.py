@@ -15,9 +15,7 @@ from strategies.clustering.points import Points
 from tagma.arrays import Array, Mask
 
 TOLERANCE = 1e-6
-"""Stop when the median moves by less than this, in units of its mean distance to the points."""
-_HIT = 1e-7
-"""A point this close, in the same units, counts as hit: the distances are no more accurate."""
+"""Stop when a median moves by less than this, in units of its typical distance to the points."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +34,16 @@ def geometric_medians(
 ) -> Medians:
     """The medians of the subsets given by `members`, shape (B, m); none may be empty.
 
-    `start` are weights to begin from, by default those of the means.
+    `start` are weights to begin from.
     """
-    weights = members / members.sum(axis=1, keepdims=True) if start is None else start.copy()
+    weights = _first_step(points, members) if start is None else start.copy()
     running = np.arange(len(members))
     current, inside = weights, members
     products = points.products(current)
     for iteration in range(limit):
-        moved = _step(points, inside, current, products)
+        moved, scale = _step(points, inside, current, products)
         moved_products = points.products(moved)
-        change, scale = moved - current, _mean_distance(points, inside, current, products)
-        moves = np.einsum("ij,ij->i", change, moved_products - products)
+        moves = np.einsum("ij,ij->i", moved - current, moved_products - products)
         going = moves > (TOLERANCE * scale) ** 2
         weights[running] = moved
         if not going.any():
@@ -60,25 +57,32 @@ def geometric_median(points: Array) -> Array:
     """The geometric median of the rows of an (m, d) array."""
     everything = Points(points)
     medians = geometric_medians(everything, np.ones((1, len(points)), dtype=bool))
-    return np.asarray(everything.combine(medians.weights)[0])
+    return everything.combine(medians.weights)[0]
 
 
-def _mean_distance(points: Points, members: Mask, weights: Array, products: Array) -> Array:
-    distances = np.sqrt(points.squared_distances(weights, products))
-    return np.asarray((distances * members).sum(axis=1) / members.sum(axis=1))
+def _first_step(points: Points, members: Mask) -> Array:
+    """One Weiszfeld step from the coordinate-wise median of all points.
+
+    Unlike the mean, it is not carried away by points at an astronomic distance.
+    """
+    lengths = np.sqrt(points.squares)
+    pulls = members / np.maximum(lengths, 1e-3 * np.median(lengths) or 1.0)
+    return pulls / pulls.sum(axis=1, keepdims=True)
 
 
-def _step(points: Points, members: Mask, weights: Array, products: Array) -> Array:
-    """One Weiszfeld step of every row."""
-    distances = np.sqrt(points.squared_distances(weights, products))
-    scale = (distances * members).sum(axis=1) / members.sum(axis=1)
-    hit = members & (distances <= _HIT * scale[:, None])
-    pulls = np.where(members & ~hit, 1 / np.where(hit | ~members, 1, distances), 0)
+def _step(points: Points, members: Mask, weights: Array, products: Array) -> tuple[Array, Array]:
+    """One Weiszfeld step of every row, and the harmonic mean of its distances before the step."""
+    squared = points.squared_distances(weights, products)
+    apart = members & (squared > 0)
+    pulls = np.zeros_like(squared)
+    pulls[apart] = squared[apart] ** -0.5
     total = pulls.sum(axis=1, keepdims=True)
     target = np.divide(pulls, total, out=weights.copy(), where=total > 0)
+    hit = members & ~apart
     for row in np.flatnonzero(hit.any(axis=1)):
         target[row] = _leave_hit_point(points, weights[row], target[row], pulls[row], hit[row])
-    return target
+    scale = apart.sum(axis=1) / np.maximum(total[:, 0], np.finfo(np.float64).tiny)
+    return target, scale
 
 
 def _leave_hit_point(points: Points, at: Array, target: Array, pulls: Array, hit: Mask) -> Array:

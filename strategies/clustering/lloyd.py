@@ -62,7 +62,9 @@ def lloyd(
         if not len(active):
             break
 
-    winner = int(np.argmin(_trimmed_costs(points, weights, assumed_fraction)))
+    costs = _trimmed_costs(points, weights, assumed_fraction)
+    # Restarts often find the same clusters; which of them wins must not depend on rounding.
+    winner = int(np.flatnonzero(costs <= costs.min() * (1 + 1e-9))[0])
     labels = history[-1][winner]
     used = int(settled_after[winner])
     return Clustering(
@@ -97,4 +99,4 @@ def _nearest(points: Points, weights: Array) -> tuple[Labels, Array]:
 def _trimmed_costs(points: Points, weights: Array, assumed_fraction: float) -> Array:
     kept = max(1, round((1 - assumed_fraction) * len(points)))
     squared = np.sort(_nearest(points, weights)[1], axis=1)
-    return np.asarray(squared[:, :kept].sum(axis=1))
+    return squared[:, :kept].sum(axis=1)

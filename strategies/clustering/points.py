@@ -13,6 +13,9 @@ import numpy as np
 
 from tagma.arrays import Array
 
+_ROUNDING = 64 * np.finfo(np.float64).eps
+"""Relative accuracy of a squared distance."""
+
 
 class Points:
     """m points in R^d; building costs O(m^2 d) when m <= 2 d, else O(m d)."""
@@ -30,14 +33,20 @@ class Points:
     def products(self, weights: Array) -> Array:
         """A P P^T for weights A of shape (..., m)."""
         if self._gram is not None:
-            return np.asarray(weights @ self._gram)
-        return np.asarray((weights @ self.centred) @ self.centred.T)
+            return weights @ self._gram
+        return (weights @ self.centred) @ self.centred.T
 
     def squared_distances(self, weights: Array, products: Array) -> Array:
-        """||sum_i a_i p_i - p_j||^2 for every row a of A and point j; `products` is A P P^T."""
-        norms = np.einsum("...i,...i->...", weights, products)
-        return np.maximum(self.squares - 2 * products + norms[..., None], 0)
+        """||sum_i a_i p_i - p_j||^2 for every row a of A and point j; `products` is A P P^T.
+
+        Values that are rounding errors only are exactly 0.
+        """
+        norms = np.einsum("...i,...i->...", weights, products)[..., None]
+        size = self.squares + norms
+        squared = size - 2 * products
+        squared[squared <= _ROUNDING * size] = 0
+        return squared
 
     def combine(self, weights: Array) -> Array:
         """The points that weights (which sum to 1 along the last axis) stand for."""
-        return np.asarray(weights @ self.centred + self.origin)
+        return weights @ self.centred + self.origin

@@ -20,11 +20,12 @@ def estimate_scale(vectors: Array, *, k: int, assumed_fraction: float) -> float:
     """The standard deviation sigma of a vector's entries around its cluster's centre."""
     vectors = vectors[:: -(-len(vectors) // _SAMPLE)]
     m, d = vectors.shape
-    honest_per_cluster = (1 - assumed_fraction) * m / k
-    neighbour = min(max(1, round(honest_per_cluster / 4)), m - 1)
-    if neighbour < 1:
+    if m < 2:
         return 1.0
-    share = min(neighbour / honest_per_cluster, 0.5)
+    # Between no liars and as many as assumed; what is true changes the estimate little.
+    expected_size = (1 - assumed_fraction / 2) * m / k
+    neighbour = min(max(1, round(expected_size / 4)), m - 1)
+    share = min(neighbour / expected_size, 0.5)
     distances = np.partition(_pairwise_distances(vectors), neighbour, axis=1)[:, neighbour]
     quantile_of_chi_square = 2 * gammaincinv(d / 2, share)
     sigma = float(np.median(distances)) / sqrt(2 * quantile_of_chi_square)

@@ -1,0 +1,65 @@
+"""The `tagma` command: `tagma run`, `tagma bench`, `tagma list`, `tagma report`."""
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+
+from launch.console import fail, say
+from tagma import __version__
+from tagma.errors import TagmaError
+
+_HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while some clients lie.
+
+  tagma run [overrides]       one federation, from local models to a report
+  tagma bench NAME            benchmarks; tagma bench --help lists them
+  tagma list [group]          what can be chosen: tasks, clusterings, aggregations, attacks, ...
+  tagma report FOLDER         make report.html of a finished run again
+
+Each has --help. Try: tagma run attack=sign_flip attack.fraction=0.2
+Mistakes are reported in one line; --debug (or HYDRA_FULL_ERROR=1) shows where they arose."""
+
+_COMMANDS = {
+    "run": "launch.run",
+    "bench": "bench.command",
+    "list": "launch.listing",
+    "report": "bench.report.command",
+}
+
+
+def main() -> None:
+    """Entry point: exits with 0 only if what was asked for was done."""
+    arguments = sys.argv[1:]
+    debug = "--debug" in arguments or os.environ.get("HYDRA_FULL_ERROR") == "1"
+    if debug:
+        os.environ["HYDRA_FULL_ERROR"] = "1"
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    name = arguments[0] if arguments else "--help"
+    if name in ("--help", "-h", "help"):
+        say(_HELP)
+    elif name == "--version":
+        say(__version__)
+    elif name not in _COMMANDS:
+        fail(f"{name}: there is no such command; known: {', '.join(_COMMANDS)}")
+    else:
+        _run(name, arguments[1:], debug)
+
+
+def _run(name: str, arguments: list[str], debug: bool) -> None:
+    # Users' own plugins are modules in the folder they work in; ours come first.
+    sys.path.append(os.getcwd())
+    try:
+        command: Callable[[list[str]], None] = import_module(_COMMANDS[name]).main
+        command(arguments)
+    except TagmaError as error:
+        if debug:
+            raise
+        fail(str(error))
+    except KeyboardInterrupt:
+        fail("interrupted", code=130)
+    except BrokenPipeError:
+        os._exit(1)
+    except Exception as error:
+        if debug:
+            raise
+        fail(f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", code=1)

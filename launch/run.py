@@ -1,0 +1,91 @@
+"""`tagma run`: compose, check, run on an engine, and show what came out."""
+
+import logging
+import sys
+from pathlib import Path
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from attacks.byzantine import adversary_of
+from bench.report import write_run_report
+from launch.console import say, warn
+from launch.oracle import add_oracle
+from launch.progress import RunProgress
+from launch.table import print_summary
+from server.folder import read_metrics
+from server.wiring import algorithm_of, warnings_of
+from tagma.plugins import build
+from tagma.settings import CONF, Settings, compose, from_config
+
+_HELP = """tagma run [overrides]: one federation, from local models to a report.
+
+Settings are Hydra overrides, group=choice or group.setting=value:
+  tagma run                                          the paper's setting, 30 % of machines lie
+  tagma run attack=sign_flip attack.fraction=0.2     another attack, fewer liars
+  tagma run clustering=kmeans aggregation=mean       no protection
+  tagma run engine=ray task.machines=20 rounds=5     clients in several processes
+  tagma run hydra.run.dir=my_results                 choose the output folder
+  tagma run -m seed=0,1,2                            several runs (Hydra's multirun)
+
+`tagma list` shows every choice; `tagma run --cfg job` every setting and its value.
+The run folder has metrics.json, history.csv, clusters.csv, models.safetensors and report.html."""
+
+
+def main(arguments: list[str]) -> None:
+    """Check the settings, then hand over to Hydra, which makes the folder and calls back."""
+    if "--help" in arguments or "-h" in arguments:
+        say(_HELP)
+        return
+    if not any(argument.startswith("-") for argument in arguments):
+        check(compose(arguments))
+    sys.argv = ["tagma run", *arguments]
+    failures: list[BaseException] = []
+
+    def job(config: DictConfig) -> None:
+        # Hydra would report an exception in its own way, with a traceback.
+        try:
+            _job(config)
+        except (Exception, KeyboardInterrupt) as failure:
+            failures.append(failure)
+
+    hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
+    if failures:
+        raise failures[0]
+
+
+def check(settings: Settings) -> None:
+    """Build every part once, so that mistakes are found before anything is written."""
+    algorithm_of(settings)
+    adversary_of(settings)
+    build("solver", settings.choice("solver"))
+    build("engine", settings.choice("engine"))
+
+
+def _job(config: DictConfig) -> None:
+    settings = from_config(config, list(HydraConfig.get().overrides.task))
+    check(settings)
+    folder = Path(settings.output or HydraConfig.get().runtime.output_dir)
+    run(settings, folder)
+    print_summary(read_metrics(folder))
+    say(f"report: {folder / 'report.html'}")
+
+
+def run(settings: Settings, folder: Path) -> None:
+    """Run one federation on its engine; the folder holds the whole result afterwards."""
+    _log_to_root("flwr")
+    for warning in warnings_of(settings):
+        warn(warning)
+    engine = build("engine", settings.choice("engine"))
+    with RunProgress(settings.rounds + 1) as progress:
+        engine(settings, folder, progress)
+    add_oracle(settings, folder)
+    write_run_report(folder)
+
+
+def _log_to_root(name: str) -> None:
+    """Flower logs to the terminal by itself; let it log to the run's file instead."""
+    logger = logging.getLogger(name)
+    logger.handlers.clear()
+    logger.propagate = True

@@ -1,0 +1,43 @@
+"""The tables at the end of a run."""
+
+from typing import Any
+
+from rich.table import Table
+
+from launch.console import console
+
+
+def print_summary(metrics: dict[str, Any]) -> None:
+    """Clusters, then how good they and their models are."""
+    console.print(_clusters(metrics))
+    console.print(_scores(metrics))
+
+
+def _clusters(metrics: dict[str, Any]) -> Table:
+    table = Table(title="Clusters", title_justify="left", title_style="bold")
+    for name in ("cluster", "machines", "honest", "Byzantine", "trimmed", "rejected", "scatter"):
+        table.add_column(name, justify="right")
+    for number, cluster in enumerate(metrics["clusters"]):
+        keys = ("size", "honest", "byzantine", "trimmed", "rejected", "scatter")
+        table.add_row(str(number), *(_show(cluster[key]) for key in keys))
+    return table
+
+
+def _scores(metrics: dict[str, Any]) -> Table:
+    table = Table(show_header=False, box=None)
+    table.add_column()
+    table.add_column(style="bold")
+    wrong = metrics["misclustering"]
+    table.add_row("misclustered honest machines", "-" if wrong is None else f"{100 * wrong:.1f} %")
+    table.add_row("estimation error", _show(metrics["estimation_error"]))
+    table.add_row("  with the true clusters given", _show(metrics["oracle_error"]))
+    rejected = metrics["replies"]["rejected"]
+    reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items()) or "none"
+    table.add_row("rejected replies", reasons)
+    return table
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

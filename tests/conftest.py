@@ -1,0 +1,39 @@
+"""Small federations that tests run again and again."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.app import app as client_app
+from launch.engines.inprocess_grid import Client, InProcessGrid
+from server.federation import run_federation
+from server.folder import read_metrics
+from tagma.settings import compose, join_overrides
+
+SMALL = [
+    "task.machines=20",
+    "task.clusters=2",
+    "task.dim=5",
+    "task.samples=60",
+    "task.noise=0.5",
+    "rounds=3",
+]
+
+RunSmall = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def run_small(tmp_path: Path) -> RunSmall:
+    """Run a small federation in this process; `client` stands in for the ClientApp."""
+
+    def run(*overrides: str, client: Client = client_app) -> dict[str, Any]:
+        settings = compose([*SMALL, *overrides])
+        grid = InProcessGrid(
+            client, settings.choice("task")["machines"], join_overrides(settings.overrides)
+        )
+        run_federation(grid, settings, tmp_path, [])
+        return read_metrics(tmp_path)
+
+    return run

@@ -1,0 +1,52 @@
+import numpy as np
+
+from strategies.aggregation import mean
+from strategies.algorithm import ThreeStageAlgorithm
+from strategies.clustering import Clustering
+from strategies.optimisation import GradientStep, LocalSteps
+
+
+def by_sign(machines, erms):
+    labels = (erms[:, 0] > 0).astype(int)
+    centres = np.array([erms[labels == k].mean(axis=0) for k in (0, 1)])
+    m = len(erms)
+    return Clustering(labels, centres, np.zeros(m, bool), np.full(2, np.inf), labels[None], 0, "x")
+
+
+def begin(optimiser):
+    algorithm = ThreeStageAlgorithm(cluster=by_sign, aggregate=mean, optimiser=optimiser)
+    machines = np.array([2, 5, 7, 9])
+    return algorithm, algorithm.begin(machines, np.array([[-1.0], [3.0], [-3.0], [5.0]]))
+
+
+def test_models_start_at_the_centres():
+    _, state = begin(GradientStep(step=0.5))
+    assert state.models.tolist() == [[-2.0], [4.0]]
+    assert [state.cluster_of(machine) for machine in (2, 5, 7, 9)] == [0, 1, 0, 1]
+    assert state.cluster_of(3) is None
+    assert state.cluster_of(10) is None
+
+
+def test_a_gradient_round_steps_every_cluster_by_its_own_aggregate():
+    algorithm, state = begin(GradientStep(step=0.5))
+    updates = np.array([[1.0], [2.0], [3.0], [6.0]])
+    state = algorithm.advance(state, np.array([2, 5, 7, 9]), updates)
+    assert state.models.tolist() == [[-3.0], [2.0]]
+
+
+def test_a_local_round_replaces_the_model():
+    algorithm, state = begin(LocalSteps(step=1.0, local_steps=5))
+    state = algorithm.advance(state, np.array([2, 5, 7, 9]), np.array([[1.0], [2.0], [3.0], [6.0]]))
+    assert state.models.tolist() == [[2.0], [4.0]]
+
+
+def test_a_cluster_without_replies_keeps_its_model():
+    algorithm, state = begin(GradientStep(step=1.0))
+    after = algorithm.advance(state, np.array([5]), np.array([[1.0]]))
+    assert after.models.tolist() == [[-2.0], [3.0]]
+
+
+def test_states_are_values():
+    algorithm, state = begin(GradientStep(step=1.0))
+    algorithm.advance(state, np.array([5]), np.array([[1.0]]))
+    assert state.models.tolist() == [[-2.0], [4.0]]

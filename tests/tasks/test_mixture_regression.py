@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+from tagma.errors import SettingError
+from tasks.mixture_regression import MixtureRegression
+
+
+def make(**changes):
+    settings = {"machines": 6, "clusters": 2, "dim": 3, "samples": 5000, "noise": 0.5, "seed": 1}
+    return MixtureRegression(**(settings | changes))
+
+
+def test_data_follow_the_regression_of_the_machines_cluster():
+    task = make()
+    truth = task.truth()
+    for machine in range(6):
+        data = task.data(machine)
+        residuals = data.targets - data.inputs @ truth.centres[truth.labels[machine]]
+        assert abs(residuals.std() - 0.5) < 0.03
+        assert abs(data.inputs.mean()) < 0.05
+
+
+def test_a_machines_data_depend_on_the_seed_and_its_number_only():
+    few, many = make(), make(machines=60)
+    first, second = few.data(4), many.data(4)
+    assert np.array_equal(first.inputs, second.inputs)
+    assert not np.array_equal(first.inputs, make(seed=2).data(4).inputs)
+    assert not np.array_equal(first.inputs, few.data(5).inputs)
+
+
+def test_held_out_data_are_other_data_of_the_same_regression():
+    task = make()
+    assert not np.array_equal(task.data(0).inputs, task.held_out(0).inputs)
+    model = task.truth().centres[task.truth().labels[0]]
+    assert abs(task.loss(model, task.held_out(0)) - 0.5**2 / 2) < 0.01
+
+
+def test_false_coefficients_keep_inputs_and_noise():
+    task = make()
+    honest, false = task.data(2), task.data_with(2, np.zeros(3))
+    model = task.truth().centres[task.truth().labels[2]]
+    assert np.array_equal(honest.inputs, false.inputs)
+    assert np.allclose(honest.targets - honest.inputs @ model, false.targets)
+
+
+def test_the_gradient_is_that_of_the_loss():
+    task = make(samples=20)
+    data, model = task.data(0), np.array([0.3, -1.0, 2.0])
+    assert check_grad(lambda w: task.loss(w, data), lambda w: task.gradient(w, data), model) < 1e-5
+
+
+def test_more_clusters_than_machines_are_refused():
+    with pytest.raises(SettingError, match=r"task.clusters=7: must not exceed task.machines=6"):
+        make(clusters=7)
+
+
+@pytest.mark.parametrize(("samples", "warned"), [(3, True), (2, True), (30, False)])
+def test_as_many_samples_as_dimensions_bring_a_warning(samples, warned):
+    assert bool(make(samples=samples).warnings()) == warned
