@@ -23,7 +23,7 @@ _COMMANDS = {
     "run": "launch.run",
     "bench": "bench.command",
     "list": "launch.listing",
-    "report": "bench.report.command",
+    "report": "launch.report",
 }
 
 

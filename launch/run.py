@@ -74,7 +74,7 @@ def _job(config: DictConfig) -> None:
 
 def run(settings: Settings, folder: Path) -> None:
     """Run one federation on its engine; the folder holds the whole result afterwards."""
-    _log_to_root("flwr")
+    log_to_root("flwr")
     for warning in warnings_of(settings):
         warn(warning)
     engine = build("engine", settings.choice("engine"))
@@ -84,7 +84,7 @@ def run(settings: Settings, folder: Path) -> None:
     write_run_report(folder)
 
 
-def _log_to_root(name: str) -> None:
+def log_to_root(name: str) -> None:
     """Flower logs to the terminal by itself; let it log to the run's file instead."""
     logger = logging.getLogger(name)
     logger.handlers.clear()

@@ -1,6 +1,7 @@
 """Axes: data to pixels, and ticks at round numbers.
 
-A log axis works on exponents throughout, so a diverged run's 1e308 neither overflows nor loses its ticks.
+A log axis works on exponents throughout, so a diverged run's 1e308 neither overflows nor loses its
+ticks.
 """
 
 import math
@@ -54,13 +55,14 @@ class LinearAxis:
         first, last = math.ceil(self.low / size - 1e-9), math.floor(self.high / size + 1e-9)
         scale = 10.0**self.exponent
         return tuple(
-            Tick(self.place(i * size), _plain(i * size / scale, decimals)) for i in range(first, last + 1)
+            Tick(self.place(i * size), _plain(i * size / scale, decimals))
+            for i in range(first, last + 1)
         )
 
 
 @dataclass(frozen=True)
 class LogAxis:
-    """Like `LinearAxis`, with `low` and `high` as powers of ten; what is not positive sits at the low end."""
+    """Like `LinearAxis`, with powers of ten as `low` and `high`; 0 and less sit at the low end."""
 
     low: float
     high: float
@@ -81,11 +83,11 @@ class LogAxis:
     def ticks(self, about: int) -> tuple[Tick, ...]:
         """Powers of ten, thinned when there are many and joined by 2s and 5s when there are few."""
         decades = self.high - self.low
-        stride = max(1, math.ceil(decades / about))
+        stride = max(1, round(step(decades, about)))
         mantissas = _ROUND if decades < 2.5 else (1,)
         exponents = range(math.floor(self.low), math.ceil(self.high) + 1)
         marks = [(m, e) for e in exponents if e % stride == 0 for m in mantissas]
-        short = -3 <= self.low and self.high <= 4
+        short = self.low >= -3 and self.high <= 4
         return tuple(
             Tick(self._at(math.log10(m) + e), _decade(m, e) if short else power(str(m), e))
             for m, e in marks
@@ -97,7 +99,7 @@ class LogAxis:
 
 
 def value_axis(values: Iterable[float], start: float, end: float) -> LinearAxis | LogAxis:
-    """The axis for errors: logarithmic if the positive values span over a decade, else linear from 0."""
+    """The axis for errors: linear from 0, or logarithmic if they span more than a decade."""
     positive = [value for value in values if 1e-300 < value < math.inf]
     if not positive:
         return LinearAxis(0.0, 1.0, start, end)

@@ -1,21 +1,25 @@
-"""The picture's limits: the honest structure fills them, however far away a Byzantine machine puts itself.
+"""The picture's limits: honest structure fills them, however far off a Byzantine machine may be.
 
-The machines come in groups: the true clusters where known, else the found ones. A group's box reaches
-`REACH` typical distances (the median) from its coordinate-wise median, so a minority of outliers cannot
-stretch it. A found cluster may itself be the work of Byzantine machines: one much further out than the others
-is left outside the frame. A true one never is.
+The machines come in groups: the true clusters where known, else the found ones. A group's box
+reaches `REACH` typical distances (the median) from its coordinate-wise median, so a minority of
+outliers cannot stretch it. A found cluster may itself be the work of Byzantine machines: one much
+further out than the others is left outside the frame. A true one never is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.report.data import Machine, Point
 
 REACH = 4.0
 FAR = 4.0
-LIMIT = 1e100
+MARGIN = 1.12
+LIMIT, BEYOND = 1e100, 1e150
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -32,40 +36,45 @@ class Frame:
 
     def edge(self, place: Point) -> Point:
         """Where the ray from the middle to `place` crosses the square."""
-        dx, dy = place[0] / self.half - self.x / self.half, place[1] / self.half - self.y / self.half
-        reach = max(abs(dx), abs(dy))
-        return self.x + dx / reach * self.half, self.y + dy / reach * self.half
+        dx, dy = (max(-BEYOND, min(BEYOND, value)) for value in place)
+        dx, dy = dx - self.x, dy - self.y
+        reach = self.half / max(abs(dx), abs(dy))
+        return self.x + dx * reach, self.y + dy * reach
 
 
 def choose_frame(machines: Sequence[Machine]) -> Frame | None:
     """The square to draw, or `None` if no machine has a place."""
-    placed = [m for m in machines if m.place is not None]
-    truth = [m for m in placed if m.true is not None and not m.byzantine]
-    labelled = truth or [m for m in placed if m.assigned is not None] or placed
-    groups: dict[int | None, list[Point]] = {}
-    for machine in labelled:
-        label = machine.true if truth else machine.assigned
-        groups.setdefault(label, []).append(machine.place or (0.0, 0.0))
+    truth = _groups((m.true, m.place) for m in machines if m.true is not None and not m.byzantine)
+    found = _groups((m.assigned, m.place) for m in machines if m.assigned is not None)
+    groups = truth or found or _groups((None, m.place) for m in machines)
     if not groups:
         return None
-    boxes = [_box(np.clip(np.array(points), -LIMIT, LIMIT)) for points in groups.values()]
+    boxes = [_box(np.clip(np.array(group), -LIMIT, LIMIT)) for group in groups]
     if not truth:
         boxes = _near(boxes)
     low, high = np.min([b[0] for b in boxes], axis=0), np.max([b[1] for b in boxes], axis=0)
     middle = (low + high) / 2
-    half = 0.5 * float(np.max(high - low)) or 1.0
-    return Frame(float(middle[0]), float(middle[1]), 1.12 * max(half, 1e-3 * float(np.abs(middle).max())))
+    half = float(np.max(high - low)) / 2 or 1.0
+    least = 1e-3 * float(np.max(np.abs(middle)))
+    return Frame(float(middle[0]), float(middle[1]), MARGIN * max(half, least))
 
 
-def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _groups(labelled: Iterable[tuple[int | None, Point | None]]) -> list[list[Point]]:
+    groups: dict[int | None, list[Point]] = {}
+    for label, place in labelled:
+        if place is not None:
+            groups.setdefault(label, []).append(place)
+    return list(groups.values())
+
+
+def _box(points: Array) -> tuple[Array, Array]:
     """The corners of the box around a group's points that are within its reach."""
     distance = np.linalg.norm(points - np.median(points, axis=0), axis=1)
-    within = points[distance <= REACH * np.median(distance)]
-    near = within if len(within) else points
+    near = points[distance <= REACH * np.median(distance)]
     return near.min(axis=0), near.max(axis=0)
 
 
-def _near(boxes: list[tuple[np.ndarray, np.ndarray]]) -> list[tuple[np.ndarray, np.ndarray]]:
+def _near(boxes: list[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
     """The boxes but those over `FAR` times as far from the middle as the median one."""
     middles = np.array([(low + high) / 2 for low, high in boxes])
     distance = np.linalg.norm(middles - np.median(middles, axis=0), axis=1)

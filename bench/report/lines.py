@@ -13,7 +13,7 @@ from bench.report.numerals import number, percent, times_power
 
 WIDTH, HEIGHT = 480, 300
 LEFT, RIGHT, TOP, BOTTOM = 58, 466, 40, 252
-LABEL_ROOM, LABEL_GAP = 88, 34
+LABEL_ROOM, LABEL_GAP = 88, 38
 CROWDED = 50
 
 
@@ -55,6 +55,11 @@ class Chart:
     series: tuple[Series, ...]
 
     width, height, left, top, bottom = WIDTH, HEIGHT, LEFT, TOP, BOTTOM
+
+    @property
+    def off(self) -> bool:
+        """Whether some value is not finite."""
+        return any(spot.off for series in self.series for spot in series.spots)
 
 
 def misclustering_chart(run: Run) -> Chart | None:
@@ -157,14 +162,11 @@ def _path(spots: Sequence[Spot]) -> str:
 
 
 def _apart(series: Sequence[Series]) -> tuple[Series, ...]:
-    """The one or two end labels, moved no further than it takes to part them and keep them in the frame."""
-    upper, lower = min(series, key=_end), max(series, key=_end)
+    """The one or two end labels, moved just enough to part them and keep them in the frame."""
+    order = sorted(series, key=lambda one: one.label_y)
+    upper, lower = order[0], order[-1]
     short = max(0.0, LABEL_GAP - (lower.label_y - upper.label_y)) / 2 if len(series) > 1 else 0.0
     high, low = upper.label_y - short, lower.label_y + short
     shift = max(0.0, TOP - high) - max(0.0, low - (BOTTOM - LABEL_GAP / 2))
     ends = {upper.kind: high + shift} | {lower.kind: low + shift}
     return tuple(replace(one, label_y=ends[one.kind]) for one in series)
-
-
-def _end(series: Series) -> float:
-    return series.label_y

@@ -1,18 +1,19 @@
 """True clusters matched with found ones, so that both panels of the picture share colours.
 
-The matching maximises the honest machines that agree (the Hungarian method), as the misclustering does.
+The matching maximises the honest machines that agree (the Hungarian method), as the misclustering
+does.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped, unused-ignore]
+from scipy.optimize import linear_sum_assignment
 
 from bench.report.data import Machine
 
 
 def match_clusters(machines: Sequence[Machine], found: int) -> dict[int, int]:
-    """Each true cluster's number among the found ones; a true cluster left over gets `found`, `found + 1`, ..."""
+    """Each true cluster's number among the found ones; those left over are numbered after them."""
     honest = [m for m in machines if m.true is not None and not m.byzantine]
     true = sorted({m.true for m in honest if m.true is not None})
     if not true:

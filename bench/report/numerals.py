@@ -36,6 +36,8 @@ def number(value: float | None) -> str:
 
 def percent(fraction: float) -> str:
     """A fraction as a percentage, with a decimal only below 10 %."""
+    if not math.isfinite(fraction):
+        return UNKNOWN
     value = 100 * fraction
     return f"{value:.0f}%" if value == round(value) or value >= 10 else f"{value:.1f}%"
 

@@ -1,13 +1,15 @@
 """`report.html` of a run folder: one page that needs no network, no server and no JavaScript."""
 
 import shlex
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bench.report import numerals, tables, words
-from bench.report.data import Run, read_run
+from bench.report.data import Run
 from bench.report.lines import error_chart, misclustering_chart
+from bench.report.reading import read_run
 from bench.report.scatter import draw_picture, look
 
 
@@ -28,7 +30,6 @@ def render(run: Run) -> str:
         verdict=words.verdict(run),
         figures=words.key_figures(run),
         not_known=words.NOT_KNOWN,
-        diverged=words.diverged(run),
         misclustering=misclustering_chart(run),
         error=error_chart(run),
         picture=draw_picture(run),
@@ -40,6 +41,7 @@ def render(run: Run) -> str:
     )
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("bench.report"),

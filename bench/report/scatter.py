@@ -1,12 +1,12 @@
 """Figure 3: the stage-I vectors in the plane, as the run grouped them and as they truly are.
 
-Marks differ by colour and shape: 7 colours (Okabe and Ito's but black) times 7 shapes, paired so that the first
-49 clusters differ, and the first 7 differ in both.
+Marks differ by colour and shape: 7 colours (Okabe and Ito's but black) times 7 shapes, paired so
+that the first 49 clusters differ, and the first 7 differ in both.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.report.axes import LinearAxis, Tick
 from bench.report.data import Machine, Point, Run
@@ -19,10 +19,12 @@ LEFT, RIGHT, TOP, BOTTOM = 52, 472, 34, 454
 INSET = 7.0
 SHAPES = ("circle", "square", "triangle", "diamond", "nabla", "star", "hourglass")
 
+Placed = tuple[Machine, Point]
+
 
 @dataclass(frozen=True)
 class Mark:
-    """One mark: a shape at a place in pixels, turned by degrees, with CSS classes and words for a hover."""
+    """A shape at a place in pixels, turned by degrees; `tag` stands beside it."""
 
     x: float
     y: float
@@ -31,6 +33,7 @@ class Mark:
     words: str
     machine: str = ""
     turn: float = 0.0
+    tag: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Picture:
-    """Both panels (`truth` is `None` where it is not known), their axes and what lies outside them."""
+    """Both panels (`truth` is `None` where not known), their axes and what lies outside them."""
 
     found: Panel
     truth: Panel | None
@@ -74,7 +77,7 @@ def draw_picture(run: Run) -> Picture | None:
         return None
     plane = _Plane(frame)
     matched = match_clusters(run.machines, len(run.clusters))
-    placed = [machine for machine in run.machines if machine.place is not None]
+    placed = [(machine, machine.place) for machine in run.machines if machine.place is not None]
     return Picture(
         found=_found(plane, placed, run.centres),
         truth=_truth(plane, placed, matched),
@@ -90,7 +93,7 @@ def draw_picture(run: Run) -> Picture | None:
 
 
 class _Plane:
-    """Marks in pixels; one outside the frame becomes an arrow on its edge, pointing at its place."""
+    """Marks in pixels; one outside the frame becomes an arrow on its edge, pointing at it."""
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
@@ -99,7 +102,8 @@ class _Plane:
 
     def mark(self, place: Point, shape: str, style: str, words: str, machine: str = "") -> Mark:
         if self.frame.contains(place):
-            return Mark(self.x.place(place[0]), self.y.place(place[1]), shape, style, words, machine)
+            x, y = self.x.place(place[0]), self.y.place(place[1])
+            return Mark(x, y, shape, style, words, machine)
         edge = self.frame.edge(place)
         x = min(RIGHT - INSET, max(LEFT + INSET, self.x.place(edge[0])))
         y = min(BOTTOM - INSET, max(TOP + INSET, self.y.place(edge[1])))
@@ -107,17 +111,18 @@ class _Plane:
         return Mark(x, y, "arrow", f"{style} far", f"{words}, outside the frame", machine, turn)
 
 
-def _found(plane: _Plane, machines: Sequence[Machine], centres: Sequence[Point]) -> Panel:
+def _found(plane: _Plane, machines: Sequence[Placed], centres: Sequence[Point]) -> Panel:
     marks = []
-    for machine in machines:
+    for machine, place in machines:
         shape, style = ("reject", "out") if machine.assigned is None else look(machine.assigned)
         style += " hollow" if machine.trimmed else ""
-        marks.append(plane.mark(machine.place or (0, 0), shape, style, describe(machine), machine.name))
+        marks.append(plane.mark(place, shape, style, describe(machine), machine.name))
     for number, centre in enumerate(centres):
         if all(map(math.isfinite, centre)):
             style = f"{look(number)[1]} centre"
-            marks.append(plane.mark(centre, "plus", style, f"centre of cluster {number}"))
-    trimmed = sum(machine.trimmed for machine in machines)
+            mark = plane.mark(centre, "plus", style, f"centre of cluster {number}")
+            marks.append(replace(mark, tag=str(number)))
+    trimmed = sum(machine.trimmed for machine, _ in machines)
     return Panel(
         id="found",
         title="As found",
@@ -129,12 +134,12 @@ def _found(plane: _Plane, machines: Sequence[Machine], centres: Sequence[Point])
     )
 
 
-def _truth(plane: _Plane, machines: Sequence[Machine], matched: dict[int, int]) -> Panel | None:
-    if not matched and not any(machine.byzantine for machine in machines):
+def _truth(plane: _Plane, machines: Sequence[Placed], matched: dict[int, int]) -> Panel | None:
+    if not matched and not any(machine.byzantine for machine, _ in machines):
         return None
     marks, rings = [], []
-    for machine in machines:
-        place, words = machine.place or (0, 0), describe(machine)
+    for machine, place in machines:
+        words = describe(machine)
         if machine.byzantine:
             at = "" if machine.assigned is None else f" k{machine.assigned}"
             marks.append(plane.mark(place, "cross", f"byzantine{at}", words, machine.name))
@@ -144,7 +149,7 @@ def _truth(plane: _Plane, machines: Sequence[Machine], matched: dict[int, int]) 
         marks.append(plane.mark(place, shape, style, words, machine.name))
         if misplaced(machine, matched) and plane.frame.contains(place):
             rings.append(plane.mark(place, "ring", f"k{label} wrong", words))
-    byzantine = sum(bool(machine.byzantine) for machine in machines)
+    byzantine = sum(bool(machine.byzantine) for machine, _ in machines)
     return Panel(
         id="truth",
         title="The truth",
@@ -158,7 +163,8 @@ def _truth(plane: _Plane, machines: Sequence[Machine], matched: dict[int, int]) 
 
 def describe(machine: Machine) -> str:
     """A machine's facts in one line."""
-    facts = ["in no cluster" if machine.assigned is None else f"found in cluster {machine.assigned}"]
+    home = "no cluster" if machine.assigned is None else f"cluster {machine.assigned}"
+    facts = [f"found in {home}"]
     if machine.trimmed:
         facts.append("trimmed")
     if machine.byzantine:
@@ -168,11 +174,11 @@ def describe(machine: Machine) -> str:
     return f"machine {machine.name}: {', '.join(facts)}"
 
 
-def _outside(frame: Frame, machines: Sequence[Machine]) -> str:
-    far = [m for m in machines if m.place is not None and not frame.contains(m.place)]
+def _outside(frame: Frame, machines: Sequence[Placed]) -> str:
+    far = [machine for machine, place in machines if not frame.contains(place)]
     if not far:
         return ""
-    words = "1 machine lies" if len(far) == 1 else f"{len(far)} machines lie"
     byzantine = sum(bool(m.byzantine) for m in far)
     whose = f" ({byzantine} Byzantine)" if byzantine else ""
-    return f"{words}{whose} outside the frame: arrows on its edge point at them."
+    verb = "lies" if len(far) == 1 else "lie"
+    return f"{count(len(far), 'machine')}{whose} {verb} outside the frame, each shown by an arrow."

@@ -12,7 +12,7 @@ SHOWN_MACHINES = 24
 
 @dataclass(frozen=True)
 class ClusterRow:
-    """A found cluster with the replies rejected from its machines; `number` is `None` for no cluster."""
+    """A cluster (`None` for no cluster) and how many replies of its machines were rejected."""
 
     number: int | None
     cluster: Cluster
@@ -80,9 +80,8 @@ def homeless_words(run: Run) -> list[str]:
 def reason_rows(run: Run) -> list[ReasonRow]:
     """Reasons by count; a flood of different reasons ends in one row for the rest."""
     ranked = sorted(run.replies.reasons.items(), key=lambda item: -item[1])
-    rows = [
-        ReasonRow(_short(reason), amount, _whose(run, reason)) for reason, amount in ranked[:SHOWN_REASONS]
-    ]
+    shown = ranked[:SHOWN_REASONS]
+    rows = [ReasonRow(_short(reason), amount, _whose(run, reason)) for reason, amount in shown]
     rest = ranked[SHOWN_REASONS:]
     if rest:
         rows.append(ReasonRow(f"{len(rest)} other reasons", sum(n for _, n in rest), ""))

@@ -7,7 +7,7 @@ from bench.report.data import Run
 from bench.report.numerals import UNKNOWN, count, duration, number, percent
 
 NOT_KNOWN = "not known for this task"
-DIVERGED = 10.0
+GREW = 10.0
 FAR_FROM_ORACLE = 1.25
 
 
@@ -20,27 +20,24 @@ class Figure:
     note: str
 
 
-def diverged(run: Run) -> bool:
-    """Whether the optimisation ended at no finite error, or at one far above its warm start."""
-    if run.error is None:
-        return False
-    start = run.error_curve[0] if run.error_curve else run.error
-    return not math.isfinite(run.error) or run.error > DIVERGED * start
-
-
 def verdict(run: Run) -> str:
     """What came out, in one sentence."""
     return f"{_grouping(run)}; {_learning(run)}." if run.error is not None else f"{_grouping(run)}."
 
 
 def _grouping(run: Run) -> str:
-    found = f"{count(len(run.clusters), 'cluster')} found among {count(len(run.machines), 'machine')}"
     if run.misclustering is None:
-        return found + ("" if run.error is not None else f"; the truth is {NOT_KNOWN}")
-    wrong = misclustered(run)
+        clusters, machines = (
+            count(len(run.clusters), "cluster"),
+            count(len(run.machines), "machine"),
+        )
+        truth = "" if run.error is not None else f"; the truth is {NOT_KNOWN}"
+        return f"{clusters} found among {machines}{truth}"
     if run.misclustering == 0:
         outside = sum(m.assigned is None and m.byzantine is False for m in run.machines)
-        return "All honest machines found their cluster" + (f", but for {outside} in none" if outside else "")
+        exceptions = f", but for {outside} in none" if outside else ""
+        return f"All honest machines found their cluster{exceptions}"
+    wrong = misclustered(run)
     if wrong is None:
         return f"{percent(run.misclustering)} of the honest machines are in the wrong cluster"
     verb = "is" if wrong == 1 else "are"
@@ -48,24 +45,23 @@ def _grouping(run: Run) -> str:
 
 
 def _learning(run: Run) -> str:
-    error = run.error if run.error is not None else math.nan
-    if diverged(run):
-        start = run.error_curve[0] if run.error_curve else math.nan
-        if math.isfinite(error):
-            return f"the optimisation diverged, its error growing from {number(start)} to {number(error)}"
+    error = math.nan if run.error is None else run.error
+    if not math.isfinite(error):
         return "the optimisation diverged: its error is no longer finite"
+    start = run.error_curve[0] if run.error_curve else error
+    if error > GREW * start:
+        return f"the error grew from {number(start)} to {number(error)}"
     if run.oracle is None:
         return f"the error is {number(error)}"
     if not math.isfinite(run.oracle):
         return f"the error is {number(error)}, while the oracle diverged"
-    ratio = error / run.oracle if run.oracle else math.inf
-    if FAR_FROM_ORACLE < ratio < math.inf:
-        return f"the error is {number(error)}, {_times(ratio)} the oracle’s {number(run.oracle)}"
-    return f"the error is {number(error)}, the oracle’s {number(run.oracle)}"
+    ratio = error / run.oracle if run.oracle else math.nan
+    times = f"{_times(ratio)} " if ratio > FAR_FROM_ORACLE else ""
+    return f"the error is {number(error)}, {times}the oracle’s {number(run.oracle)}"
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:.2g} times" if ratio < 100 else f"over {10 ** math.floor(math.log10(ratio)):,} times"
+    return "over 100 times" if ratio > 100 else f"{ratio:.{1 if ratio < 10 else 0}f} times"
 
 
 def misclustered(run: Run) -> int | None:
@@ -98,9 +94,10 @@ def _misclustered(run: Run) -> Figure:
 def _error(run: Run) -> Figure:
     if run.error is None:
         return Figure("Estimation error", UNKNOWN, NOT_KNOWN)
-    start = f"{number(run.error_curve[0])} at the warm start" if run.error_curve else "of the worst cluster"
+    start = run.error_curve[0] if run.error_curve else None
+    note = "of the worst cluster" if start is None else f"{number(start)} at the warm start"
     value = number(run.error) if math.isfinite(run.error) else "diverged"
-    return Figure("Estimation error", value, start)
+    return Figure("Estimation error", value, note)
 
 
 def _oracle(run: Run) -> Figure:

@@ -1,0 +1,26 @@
+"""`tagma bench`: benchmarks by name."""
+
+from collections.abc import Callable
+
+from bench import speed
+from launch.console import say
+from tagma.errors import TagmaError
+
+_BENCHES: dict[str, Callable[[list[str]], None]] = {"speed": speed.main}
+
+_HELP = """tagma bench NAME [overrides]
+
+  speed   messages per second of the inprocess engine, and how many times faster than ray it is
+
+The exit code is 0 only if the benchmark's threshold is met. Each benchmark has --help."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run the benchmark that is named."""
+    if not arguments or arguments[0] in ("--help", "-h"):
+        say(_HELP)
+        return
+    name, *rest = arguments
+    if name not in _BENCHES:
+        raise TagmaError(f"{name}: there is no such benchmark; known: {', '.join(_BENCHES)}")
+    _BENCHES[name](rest)

@@ -1,0 +1,123 @@
+"""Attacks reach the federation through a client mod or around the Grid, and nowhere else."""
+
+import numpy as np
+import pytest
+
+from attacks.attack import FederationView, LocalAttack, OmniscientAttack
+from attacks.byzantine import adversary_of, is_byzantine
+from client.app import app as client_app
+from launch.engines.inprocess_grid import InProcessGrid
+from strategies.three_stage import ThreeStage
+from tagma.errors import SettingError
+from tagma.settings import compose, join_overrides
+from tests.conftest import SMALL
+
+SEEN = []
+
+
+class SendFives(LocalAttack):
+    """Sends 5 everywhere and remembers what it saw."""
+
+    def forge(self, honest, view):
+        SEEN.append(view)
+        return np.full_like(honest, 5.0)
+
+
+class SendSevens(OmniscientAttack):
+    """Sends 7 everywhere and remembers what it saw."""
+
+    def forge(self, view: FederationView):
+        SEEN.append(view)
+        return np.full_like(view.own, 7.0)
+
+
+class Recording:
+    """An algorithm that remembers the updates it was given."""
+
+    stage = "gradient"
+
+    def __init__(self, algorithm):
+        self.algorithm = algorithm
+        self.given = []
+
+    def begin(self, machines, erms):
+        self.given.append((machines, erms))
+        return self.algorithm.begin(machines, erms)
+
+    def advance(self, state, machines, updates):
+        self.given.append((machines, updates))
+        return self.algorithm.advance(state, machines, updates)
+
+
+def updates_under(monkeypatch, tmp_path, attack, *more):
+    """What the algorithm receives in every round of a run under an attack."""
+    from server import federation
+
+    recordings = []
+
+    def strategy(algorithm, **keywords):
+        recordings.append(Recording(algorithm))
+        return ThreeStage(recordings[-1], **keywords)
+
+    monkeypatch.setattr(federation, "ThreeStage", strategy)
+    SEEN.clear()
+    settings = compose([*SMALL, "rounds=2", *attack, *more])
+    grid = InProcessGrid(client_app, 20, join_overrides(settings.overrides))
+    federation.run_federation(grid, settings, tmp_path, [])
+    return recordings[0].given, adversary_of(settings).byzantine
+
+
+LOCAL = ["attack=none", "+attack.fraction=0.25", f"attack._target_={__name__}.SendFives"]
+OMNISCIENT = ["attack=none", "+attack.fraction=0.25", f"attack._target_={__name__}.SendSevens"]
+
+
+@pytest.mark.parametrize(("attack", "value"), [(LOCAL, 5.0), (OMNISCIENT, 7.0)])
+def test_liars_send_what_the_attack_says_and_the_honest_what_they_computed(
+    monkeypatch, tmp_path, attack, value
+):
+    attacked, byzantine = updates_under(monkeypatch, tmp_path, attack)
+    honest, _ = updates_under(monkeypatch, tmp_path, ["attack=none"])
+    assert byzantine.sum() == 5
+    for machines, updates in attacked:
+        assert machines.tolist() == list(range(20))
+        assert (updates[byzantine] == value).all()
+        assert not (updates[~byzantine] == value).any()
+    first_attacked, first_honest = attacked[0][1], honest[0][1]
+    assert np.array_equal(first_attacked[~byzantine], first_honest[~byzantine])
+
+
+def test_a_local_attack_sees_its_own_machine_only(monkeypatch, tmp_path):
+    _, byzantine = updates_under(monkeypatch, tmp_path, LOCAL)
+    assert {view.machine for view in SEEN} == set(np.flatnonzero(byzantine).tolist())
+    first = [view for view in SEEN if view.stage == "erm"]
+    later = [view for view in SEEN if view.stage == "gradient"]
+    assert len(first) == 5
+    assert len(later) == 10
+    assert all(view.model is None for view in first)
+    assert all(view.model.shape == (5,) for view in later)
+
+
+def test_an_omniscient_attack_sees_every_honest_update(monkeypatch, tmp_path):
+    given, byzantine = updates_under(monkeypatch, tmp_path, OMNISCIENT)
+    assert len(SEEN) == 3
+    for view, (_, updates) in zip(SEEN, given, strict=True):
+        assert np.array_equal(view.honest, updates[~byzantine])
+        assert view.own.shape == (5, 5)
+        assert view.machines.tolist() == np.flatnonzero(byzantine).tolist()
+    assert SEEN[0].honest_models is None
+    assert SEEN[1].honest_models.shape == (15, 5)
+
+
+def test_an_honest_node_can_be_started_as_a_liar_and_the_other_way_round():
+    settings = compose([*SMALL, *LOCAL])
+    grid = InProcessGrid(client_app, 20, "")
+    context = grid._contexts[2]
+    by_number = is_byzantine(settings, context)
+    context.node_config["byzantine"] = not by_number
+    assert is_byzantine(settings, context) == (not by_number)
+
+
+@pytest.mark.parametrize("fraction", ["0.5", "0.7", "-0.1", "many"])
+def test_half_or_more_liars_are_refused(fraction):
+    with pytest.raises(SettingError, match=f"attack.fraction={fraction}"):
+        adversary_of(compose([f"attack.fraction={fraction}"]))

@@ -1,0 +1,417 @@
+"""The run report: a page that is whole, safe and truthful whatever the run folder holds."""
+
+import csv
+import json
+import math
+import re
+import shlex
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from bench.report import write_run_report
+from bench.report.axes import LogAxis, value_axis
+from bench.report.frame import choose_frame
+from bench.report.lines import LABEL_GAP, error_chart
+from bench.report.numerals import duration, number, percent
+from bench.report.reading import read_run
+from bench.report.scatter import SHAPES, draw_picture, look
+from bench.report.tables import SHOWN_REASONS, cluster_rows, reason_rows
+from bench.report.words import verdict
+
+METRICS: dict[str, Any] = {
+    "misclustering": 0.0,
+    "misclustering_per_iteration": [0.5, 0.25, 0.0],
+    "estimation_error": 0.13,
+    "estimation_error_per_round": [0.2, 0.15, 0.13],
+    "oracle_error": 0.125,
+    "oracle_error_per_round": [0.16, 0.13, 0.125],
+    "clusters": [
+        {"size": 3, "honest": 2, "byzantine": 1, "trimmed": 1, "radius": 0.4},
+        {"size": 2, "honest": 2, "byzantine": 0, "trimmed": 0, "radius": 0.4},
+    ],
+    "clustering": {
+        "name": "trimmed_kmeans",
+        "iterations": 2,
+        "stopped": "fixed point",
+        "scale": 0.2,
+        "restarts": 20,
+    },
+    "replies": {"used": 15, "rejected": {}, "rejected_machines": {}},
+    "seconds": {"erm": 1.0, "clustering": 0.5, "optimisation": 2.0, "total": 3.5},
+    "messages": 15,
+    "seed": 0,
+    "engine": "inprocess",
+    "version": "0.1.0",
+}
+# machine, assigned, true, byzantine, trimmed, x, y: true cluster 1 was found as 0, and 0 as 1.
+MACHINES: list[list[Any]] = [
+    [0, 0, 1, 0, 0, -1.0, 0.0],
+    [1, 0, 1, 0, 0, -1.1, 0.1],
+    [2, 1, 0, 0, 0, 1.0, 0.0],
+    [3, 1, 0, 0, 0, 1.1, 0.1],
+    [4, 0, "", 1, 1, 50.0, 0.0],
+]
+UNKNOWN_TRUTH: dict[str, Any] = {
+    "misclustering": None,
+    "misclustering_per_iteration": None,
+    "estimation_error": None,
+    "estimation_error_per_round": None,
+    "oracle_error": None,
+    "oracle_error_per_round": None,
+    "clusters": [
+        {"size": 3, "honest": None, "byzantine": None, "trimmed": 1, "radius": None},
+        {"size": 2, "honest": None, "byzantine": None, "trimmed": 0, "radius": None},
+    ],
+}
+HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\ud800"
+
+
+def folder(
+    path: Path,
+    machines: list[list[Any]] | None = None,
+    overrides: list[str] | None = None,
+    stage: str = "erm",
+    settings: str = "seed: 0\n",
+    **metrics: Any,
+) -> Path:
+    """A run folder of 5 machines in 2 clusters, with some things changed."""
+    (path / ".hydra").mkdir(parents=True)
+    (path / "metrics.json").write_text(json.dumps(METRICS | metrics))
+    with (path / "clusters.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["machine", "assigned", "true", "byzantine", "trimmed", "x", "y"])
+        writer.writerows(MACHINES if machines is None else machines)
+    with (path / "history.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["round", "stage", "estimation_error", "used", "rejected", "seconds"])
+        writer.writerow([1, stage, "", 5, 0, 1.0])
+    centres = np.array([[-1.05, 0.05, 7.0], [1.05, 0.05, 7.0]])
+    plane = {"projection": np.eye(2, 3), "origin": np.array([0.0, 0.0, 7.0])}
+    save_file({"models": centres, "centres": centres, **plane}, path / "models.safetensors")
+    (path / ".hydra" / "overrides.yaml").write_text(json.dumps(overrides or []))
+    (path / ".hydra" / "config.yaml").write_text(settings)
+    return path
+
+
+class Page(HTMLParser):
+    """The page's elements and text; fails on a tag that is not closed in order."""
+
+    VOID = frozenset({"meta", "input", "link", "img", "br"})
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.source = path.read_text(encoding="utf-8")
+        self.feed(self.source)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts.append((self.open[-1], data))
+
+    def text(self, tag: str) -> str:
+        """All text directly in elements of this name."""
+        return "".join(data for name, data in self.texts if name == tag)
+
+    def having(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
+        """The attributes of the elements of this name that have the given ones."""
+        found = [attrs for name, attrs in self.elements if name == tag]
+        return [one for one in found if all(one.get(k) == v for k, v in attributes.items())]
+
+
+def page(run: Path) -> Page:
+    return Page(write_run_report(run))
+
+
+def test_the_page_is_well_formed_and_complete(tmp_path: Path) -> None:
+    run = page(folder(tmp_path / "run"))
+    assert write_run_report(tmp_path / "run") == tmp_path / "run" / "report.html"
+    assert run.text("h1").startswith("All honest machines found their cluster")
+    assert len(run.having("svg", role="img")) == 4
+
+
+def test_every_figure_has_a_title_and_a_description(tmp_path: Path) -> None:
+    run = page(folder(tmp_path / "run"))
+    ids = {str(attrs.get("id")) for tag, attrs in run.elements if tag in ("title", "desc")}
+    for svg in run.having("svg"):
+        if svg.get("aria-hidden") != "true":
+            assert svg["role"] == "img"
+            assert set(str(svg["aria-labelledby"]).split()) <= ids
+    assert run.text("desc").count(".") >= 4
+
+
+def test_the_page_refers_to_nothing_outside_itself(tmp_path: Path) -> None:
+    run = page(folder(tmp_path / "run"))
+    links = [v for _, attrs in run.elements for k, v in attrs.items() if k in ("href", "src")]
+    assert links
+    assert all(str(link).startswith("#") for link in links)
+    assert not re.search(r"https?:|url\(|@import|<link|fetch\(", run.source)
+
+
+def test_hostile_words_stay_words(tmp_path: Path) -> None:
+    replies = {"used": 1, "rejected": {HOSTILE: 2}, "rejected_machines": {"4": {HOSTILE: 2}}}
+    run = page(
+        folder(
+            tmp_path / "run",
+            machines=[*MACHINES[:4], [4, "", "", 1, 0, "", ""], ['5"><b>', 0, 0, 0, 0, 0, 0]],
+            overrides=[f"note={HOSTILE[:-1]}"],
+            stage=HOSTILE[:-1],
+            settings=f"note: {HOSTILE[:-1]}\n",
+            replies=replies,
+            warnings=[HOSTILE],
+            clustering={"name": HOSTILE, "iterations": 1, "stopped": HOSTILE},
+            engine=HOSTILE,
+        )
+    )
+    assert len(run.having("script")) == 1
+    assert len(run.having("style")) == 1
+    assert not run.having("img")
+    assert len(run.having("b")) == 3, "the bold names of the three figures, and nothing else"
+    assert "<script>alert(1)</script>" in run.text("bdi")
+    assert "<script>alert(1)</script>" in run.text("li")
+    assert run.having("use", **{"data-machine": '5"><b>'})
+
+
+def test_a_task_without_known_truth_has_a_page_that_says_so(tmp_path: Path) -> None:
+    machines = [
+        [name, found, "", "", trimmed, x, y] for name, found, _, _, trimmed, x, y in MACHINES
+    ]
+    run = page(folder(tmp_path / "run", machines=machines, **UNKNOWN_TRUTH))
+    assert run.text("h1") == (
+        "2 clusters found among 5 machines; the truth is not known for this task."
+    )
+    unknown = [text for _, text in run.texts if text.endswith("not known for this task.")]
+    assert "The misclustering is not known for this task." in unknown
+    assert "The estimation error is not known for this task." in unknown
+    assert "The truth is not known for this task." in unknown
+    assert [svg["aria-labelledby"] for svg in run.having("svg", role="img")] == [
+        "found-title found-desc"
+    ]
+
+
+def test_a_folder_with_bare_metrics_has_a_page(tmp_path: Path) -> None:
+    (tmp_path / "metrics.json").write_text("{}")
+    assert "No clusters are on record" in page(tmp_path).text("p")
+
+
+def test_a_folder_without_metrics_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"metrics\.json"):
+        write_run_report(tmp_path)
+
+
+def test_a_diverged_run_is_marked_where_it_left_the_numbers(tmp_path: Path) -> None:
+    curve = [0.5, 1e3, 1e300, math.inf, math.nan]
+    run = page(
+        folder(tmp_path / "run", estimation_error=math.nan, estimation_error_per_round=curve)
+    )
+    assert "the optimisation diverged" in run.text("h1")
+    assert len(run.having("path", **{"class": "off"})) == 2
+    assert len(run.having("circle", **{"class": "spot"})) == 3 + 3
+    assert "estimation error, log scale" in run.text("text")
+    assert not re.search(r'\b(d|x|y|cx|cy|transform)="[^"]*(nan|inf)', run.source)
+
+
+def test_a_run_that_was_never_finite_says_so(tmp_path: Path) -> None:
+    never: dict[str, Any] = {
+        "estimation_error": math.inf,
+        "estimation_error_per_round": [math.inf, None],
+        "oracle_error_per_round": None,
+    }
+    assert "no round has a finite error" in page(folder(tmp_path / "run", **never)).text("p")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, "All honest machines found their cluster; the error is 0.130, the oracle’s 0.125."),
+        ({"misclustering": 0.25}, "1 of 4 honest machines is in the wrong cluster; the error"),
+        ({"misclustering": 0.5}, "2 of 4 honest machines are in the wrong cluster; the error"),
+        ({"oracle_error": 0.05}, "the error is 0.130, 2.6 times the oracle’s 0.0500."),
+        ({"oracle_error": None}, "the error is 0.130."),
+        ({"oracle_error": math.inf}, "the error is 0.130, while the oracle diverged."),
+        ({"estimation_error": 3e7}, "the error grew from 0.200 to 3.00 × 10⁷."),
+        ({"estimation_error": None}, "All honest machines found their cluster."),
+    ],
+)
+def test_the_verdict_says_what_came_out(
+    tmp_path: Path, changes: dict[str, Any], sentence: str
+) -> None:
+    assert sentence in verdict(read_run(folder(tmp_path / "run", **changes)))
+
+
+def test_an_honest_machine_in_no_cluster_is_not_passed_over(tmp_path: Path) -> None:
+    machines = [*MACHINES[:3], [3, "", 0, 0, 0, "", ""], MACHINES[4]]
+    run = read_run(folder(tmp_path / "run", machines=machines))
+    assert verdict(run).startswith("All honest machines found their cluster, but for 1 in none;")
+
+
+def test_the_command_gives_the_overrides_back_through_a_shell(tmp_path: Path) -> None:
+    overrides = ["task.machines=5", "note='two words; $HOME'", "attack=none"]
+    run = page(folder(tmp_path / "run", overrides=overrides))
+    command = next(
+        text for tag, text in run.texts if tag == "code" and text.startswith("tagma run")
+    )
+    assert shlex.split(command) == ["tagma", "run", *overrides]
+
+
+@pytest.mark.parametrize("far", [30.0, 1e9, 1e308])
+def test_far_byzantine_machines_do_not_move_the_frame_though_they_outnumber_a_cluster(
+    tmp_path: Path, far: float
+) -> None:
+    machines = [*MACHINES[:4], *([name, 0, 1, 1, 1, far, -far] for name in (4, 5, 6))]
+    run = read_run(folder(tmp_path / "run", machines=machines))
+    frame = choose_frame(run.machines)
+    assert frame == choose_frame(run.machines[:4])
+    picture = draw_picture(run)
+    assert picture is not None
+    assert picture.truth is not None
+    arrows = [mark for mark in picture.truth.marks if mark.shape == "arrow"]
+    assert [(arrow.machine, round(arrow.turn)) for arrow in arrows] == [
+        (name, 45) for name in "456"
+    ]
+    assert "3 machines (3 Byzantine) lie outside the frame" in picture.outside
+
+
+def test_without_truth_a_far_found_cluster_is_left_outside_the_frame(tmp_path: Path) -> None:
+    places = [(k % 3, k // 3) for k in range(9)]
+    near = [
+        [i, k, "", "", 0, x + e, y]
+        for i, (k, (x, y), e) in enumerate(
+            (k, place, e) for k, place in enumerate(places) for e in (0.0, 0.1)
+        )
+    ]
+    machines = [*near, *([100 + i, 9, "", "", 0, 1e6 + i, 0.0] for i in range(3))]
+    run = read_run(folder(tmp_path / "run", machines=machines))
+    frame = choose_frame(run.machines)
+    assert frame is not None
+    assert all(m.place is not None and frame.contains(m.place) for m in run.machines[:-3])
+    assert frame.half < 10
+
+
+def test_true_clusters_take_the_look_of_the_found_ones_they_match(tmp_path: Path) -> None:
+    picture = draw_picture(read_run(folder(tmp_path / "run")))
+    assert picture is not None
+    assert picture.truth is not None
+    found = {mark.machine: (mark.shape, mark.style) for mark in picture.found.marks}
+    truth = {mark.machine: (mark.shape, mark.style) for mark in picture.truth.marks}
+    assert [truth[name] for name in "0123"] == [found[name] for name in "0123"]
+    assert truth["4"][1].startswith("byzantine")
+
+
+def test_an_honest_machine_in_the_wrong_cluster_is_ringed(tmp_path: Path) -> None:
+    more = [[5, 0, 1, 0, 0, -1.2, 0.0], [6, 1, 1, 0, 0, -1.0, 0.2]]
+    picture = draw_picture(read_run(folder(tmp_path / "run", machines=[*MACHINES, *more])))
+    assert picture is not None
+    assert picture.truth is not None
+    rings = [mark.words for mark in picture.truth.marks if mark.shape == "ring"]
+    assert rings == ["machine 6: found in cluster 1, truly of cluster 1"]
+    assert picture.misplaced == 1
+
+
+def test_a_true_cluster_that_was_not_found_gets_a_look_of_its_own(tmp_path: Path) -> None:
+    machines = [*MACHINES, [5, 0, 2, 0, 0, -1.0, 0.3]]
+    picture = draw_picture(read_run(folder(tmp_path / "run", machines=machines)))
+    assert picture is not None
+    assert picture.lost == {2: 2}
+
+
+def test_49_clusters_differ_in_shape_or_colour_and_7_in_both() -> None:
+    looks = [look(k) for k in range(49)]
+    assert len({(shape, style.split()[0]) for shape, style in looks}) == 49
+    assert {shape for shape, _ in looks[:7]} == set(SHAPES)
+    assert len({style.split()[0] for _, style in looks[:7]}) == 7
+
+
+def test_rejected_replies_are_counted_by_cluster(tmp_path: Path) -> None:
+    machines = [*MACHINES[:4], [4, "", "", 1, 0, "", ""]]
+    by_machine = {"0": {"late": 1}, "1": {"late": 2}, "4": {"not finite": 5}}
+    replies = {"used": 9, "rejected": {"late": 3, "not finite": 5}, "rejected_machines": by_machine}
+    run = read_run(folder(tmp_path / "run", machines=machines, replies=replies))
+    assert [(row.number, row.rejected) for row in cluster_rows(run)] == [(0, 3), (1, 0), (None, 5)]
+    assert [(row.reason, row.count, row.machines) for row in reason_rows(run)] == [
+        ("not finite", 5, "4"),
+        ("late", 3, "0, 1"),
+    ]
+
+
+def test_a_flood_of_reasons_ends_in_one_row_for_the_rest(tmp_path: Path) -> None:
+    replies = {"used": 0, "rejected": {f"reason {i}": 1 for i in range(SHOWN_REASONS + 8)}}
+    rows = reason_rows(read_run(folder(tmp_path / "run", replies=replies)))
+    assert len(rows) == SHOWN_REASONS + 1
+    assert (rows[-1].reason, rows[-1].count) == ("8 other reasons", 8)
+
+
+def test_the_end_labels_of_equal_curves_do_not_overlap(tmp_path: Path) -> None:
+    curve = [0.5, 0.2, 0.2]
+    same: dict[str, Any] = {"estimation_error_per_round": curve, "oracle_error_per_round": curve}
+    chart = error_chart(read_run(folder(tmp_path / "run", **same)))
+    assert chart is not None
+    oracle, run = (series.label_y for series in chart.series)
+    assert abs(oracle - run) == pytest.approx(LABEL_GAP)
+
+
+@pytest.mark.parametrize(
+    ("values", "log", "labels"),
+    [
+        ([0.2, 0.5], False, ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]),
+        ([2e6, 5e6], False, ["0", "1", "2", "3", "4", "5"]),
+        ([0.01, 0.5], True, ["0.01", "0.02", "0.05", "0.1", "0.2", "0.5"]),
+        ([1e-299, 1e299], True, ["10⁻²⁰⁰", "10⁰", "10²⁰⁰"]),
+        ([0.0, math.nan], False, ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+    ],
+)
+def test_an_axis_is_logarithmic_beyond_a_decade_and_its_ticks_are_round(
+    values: list[float], log: bool, labels: list[str]
+) -> None:
+    axis = value_axis(values, 0, 100)
+    assert isinstance(axis, LogAxis) == log
+    ticks = axis.ticks(6)
+    assert [tick.label for tick in ticks] == labels
+    assert all(0 <= tick.at <= 100 for tick in ticks)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.13, "0.130"),
+        (12.34, "12.3"),
+        (1234.5, "1,234"),
+        (-0.5, "−0.500"),
+        (0.000123, "1.23 × 10⁻⁴"),
+        (3.1e8, "3.10 × 10⁸"),
+        (0.0, "0"),
+        (None, "–"),
+        (math.nan, "not a number"),
+    ],
+)
+def test_numbers_have_three_significant_digits(value: float | None, text: str) -> None:
+    assert number(value) == text
+
+
+def test_percentages_and_durations_read_naturally() -> None:
+    assert [percent(x) for x in (0, 0.043, 0.271, 1)] == ["0%", "4.3%", "27%", "100%"]
+    assert [duration(x) for x in (0.93, 12.34, 200, 7300)] == [
+        "0.93 s",
+        "12.3 s",
+        "3 min 20 s",
+        "2 h 1 min",
+    ]

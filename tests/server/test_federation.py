@@ -1,0 +1,102 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from server.events import RoundFinished, parse_event, print_event
+from tagma.errors import SettingError
+
+
+def test_the_run_folder_has_what_the_contract_says(run_small, tmp_path):
+    metrics = run_small()
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
+    }  # fmt: skip
+    assert metrics.keys() >= {
+        "misclustering", "misclustering_per_iteration", "estimation_error",
+        "estimation_error_per_round", "oracle_error", "clusters", "replies", "seconds", "messages",
+        "seed", "engine", "version",
+    }  # fmt: skip
+    assert metrics["misclustering"] == metrics["misclustering_per_iteration"][-1] == 0
+    assert len(metrics["estimation_error_per_round"]) == 4
+    assert metrics["estimation_error"] == metrics["estimation_error_per_round"][-1] < 0.5
+    assert metrics["messages"] == 80
+    assert metrics["replies"]["used"] == 80
+
+
+def test_tables_agree_with_the_metrics(run_small, tmp_path):
+    metrics = run_small()
+    rows = list(csv.DictReader((tmp_path / "clusters.csv").open()))
+    assert [int(row["machine"]) for row in rows] == list(range(20))
+    for number, cluster in enumerate(metrics["clusters"]):
+        inside = [row for row in rows if int(row["assigned"]) == number]
+        assert len(inside) == cluster["size"]
+        assert sum(int(row["byzantine"]) for row in inside) == cluster["byzantine"]
+        assert sum(int(row["trimmed"]) for row in inside) == cluster["trimmed"]
+    history = list(csv.DictReader((tmp_path / "history.csv").open()))
+    errors = [float(row["estimation_error"]) for row in history]
+    assert errors == metrics["estimation_error_per_round"]
+    assert [row["stage"] for row in history] == ["erm", "gradient", "gradient", "gradient"]
+    tensors = load_file(tmp_path / "models.safetensors")
+    assert tensors["models"].shape == tensors["centres"].shape == (2, 5)
+
+
+def test_the_same_seed_gives_the_same_metrics_to_the_last_bit(run_small):
+    first, second = run_small("attack=ipm"), run_small("attack=ipm")
+    first.pop("seconds"), second.pop("seconds")
+    assert json.dumps(first) == json.dumps(second)
+
+
+def test_another_seed_gives_another_result(run_small):
+    assert run_small()["estimation_error"] != run_small("seed=1")["estimation_error"]
+
+
+@pytest.mark.parametrize("attack", ["none", "poisoned_regression", "sign_flip", "ipm"])
+@pytest.mark.parametrize("optimiser", ["gradient", "local"])
+def test_every_attack_and_optimiser_runs(attack, optimiser, run_small):
+    metrics = run_small(f"attack={attack}", f"optimiser={optimiser}", "optimiser.step=0.3")
+    assert np.isfinite(metrics["estimation_error"])
+
+
+@pytest.mark.parametrize("clustering", ["trimmed_kmeans", "kgeomedians", "kmeans"])
+@pytest.mark.parametrize("init", ["restarts", "random", "partial"])
+def test_every_clustering_and_start_runs(clustering, init, run_small):
+    metrics = run_small(f"clustering={clustering}", f"clustering.init={init}")
+    assert metrics["clustering"]["name"] == clustering
+
+
+def test_no_rounds_stop_after_the_clustering(run_small):
+    metrics = run_small("rounds=0")
+    assert len(metrics["estimation_error_per_round"]) == 1
+
+
+def test_one_machine_is_a_federation_too(run_small):
+    metrics = run_small("task.machines=1", "task.clusters=1", "attack=none")
+    assert metrics["clusters"][0]["size"] == 1
+
+
+def test_the_loss_of_honest_clusters_is_that_of_the_noise(run_small):
+    metrics = run_small("attack=none", "rounds=10")
+    assert metrics["client_loss"] == pytest.approx([0.5**2 / 2] * 2, rel=0.3)
+
+
+def test_the_oracle_needs_no_luck(run_small):
+    metrics = run_small("strategy=oracle", "clustering.init=random")
+    assert metrics["misclustering"] == 0
+    assert metrics["clustering"]["stopped"] == "given"
+
+
+def test_partial_labels_for_another_number_of_clusters_are_refused(run_small):
+    with pytest.raises(SettingError, match=r"clustering\.init=partial"):
+        run_small("clustering.init=partial", "clustering.k=3")
+
+
+def test_events_survive_the_way_through_a_log(capsys):
+    event = RoundFinished(2, 21, "gradient", 0.125, 99, 1, 0.5)
+    print_event(event)
+    line = "INFO : " + capsys.readouterr().out.strip()
+    assert parse_event(line) == event
+    assert parse_event("nothing of interest") is None
+    assert parse_event("tagma-event {broken") is None

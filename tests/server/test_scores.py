@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from server.partial_labels import partial_labels
+from server.projection import principal_plane
+from server.scores import estimation_error, misclustering
+from tasks.task import Truth
+
+
+def test_names_of_clusters_do_not_matter():
+    assert misclustering(np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1])) == 0
+
+
+def test_misclustering_by_hand():
+    assert misclustering(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])) == pytest.approx(0.25)
+
+
+def test_a_lost_cluster_is_not_hidden():
+    found, true = np.zeros(9, dtype=int), np.arange(9) % 3
+    assert misclustering(found, true) == pytest.approx(2 / 3)
+
+
+def test_more_clusters_than_true_ones_are_matched_one_to_one():
+    assert misclustering(np.array([0, 0, 1, 2]), np.array([0, 0, 0, 1])) == pytest.approx(0.25)
+
+
+def test_estimation_error_is_the_worst_cluster_per_root_dimension():
+    centres = np.array([[0.0] * 4, [10.0] * 4])
+    models = np.array([[10.0, 10.0, 10.0, 12.0], [1.0, 0.0, 0.0, 0.0]])
+    assert estimation_error(models, centres) == pytest.approx(1.0)
+
+
+def test_two_models_at_one_centre_leave_the_other_centre_without():
+    centres = np.array([[0.0], [10.0]])
+    assert estimation_error(np.array([[0.0], [0.1]]), centres) == pytest.approx(9.9)
+
+
+def test_a_true_cluster_without_model_counts_with_the_nearest():
+    centres = np.array([[0.0], [10.0], [12.0]])
+    assert estimation_error(np.array([[0.0], [10.0]]), centres) == pytest.approx(2.0)
+
+
+def test_diverged_models_have_a_finite_huge_error():
+    assert 1e100 < estimation_error(np.array([[np.inf], [0.0]]), np.zeros((2, 1))) < np.inf
+
+
+def test_partial_labels_are_right_for_the_given_share_of_honest_machines():
+    labels = np.arange(1000) % 4
+    byzantine = np.arange(1000) < 300
+    truth = Truth(centres=np.zeros((4, 1)), labels=labels)
+    start = partial_labels(
+        np.arange(1000), truth=truth, byzantine=byzantine, correct=0.6, seed=1
+    )[0]  # fmt: skip
+    honest_right = (start == labels)[~byzantine].mean()
+    assert honest_right == pytest.approx(0.6 + 0.4 / 4, abs=0.03)
+    assert (start == labels)[byzantine].mean() == pytest.approx(0.25, abs=0.08)
+
+
+def test_the_plane_shows_the_clusters_not_the_liars():
+    source = np.random.default_rng(1)
+    clusters = 10 * np.eye(30)[:3][np.arange(60) % 3] + source.normal(size=(60, 30))
+    liars = source.normal(size=(15, 30)) * 1e3
+    origin, plane = principal_plane(np.vstack([clusters, liars]))
+    assert np.allclose(plane @ plane.T, np.eye(2))
+    places = (clusters - origin) @ plane.T
+    means = np.array([places[np.arange(60) % 3 == k].mean(axis=0) for k in range(3)])
+    gaps = np.linalg.norm(means[:, None] - means, axis=2)[np.triu_indices(3, 1)]
+    assert gaps.min() > 5
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (2, 2), (3, 4)])
+def test_the_plane_exists_for_tiny_inputs(shape):
+    origin, plane = principal_plane(np.ones(shape))
+    assert np.isfinite(plane).all()
+    assert plane.shape == (2, shape[1])
+    assert origin.shape == (shape[1],)
