@@ -64,7 +64,10 @@ def check(settings: Settings) -> None:
 
 
 def _job(config: DictConfig) -> None:
-    settings = from_config(config, list(HydraConfig.get().overrides.task))
+    given = HydraConfig.get().overrides
+    # Clients compose for themselves, so they must look for the user's choices where Hydra did.
+    places = [text for text in given.hydra if text.startswith("hydra.searchpath=")]
+    settings = from_config(config, [*given.task, *places])
     check(settings)
     folder = Path(settings.output or HydraConfig.get().runtime.output_dir)
     run(settings, folder)

@@ -19,7 +19,7 @@ from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
+from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -129,7 +129,7 @@ def explain(error: HydraException, overrides: Sequence[str]) -> TagmaError:
         except HydraException:
             return TagmaError(f"{text}: is not of the form key=value")
         key, value = override.key_or_group, override.value()
-        choices = _choices(key)
+        choices = _choices(key) if isinstance(error, MissingConfigException) else []
         if choices and not override.is_sweep_override() and str(value) not in choices:
             return SettingError(key, value, f"there is no such choice; known: {', '.join(choices)}")
     for text in overrides:

@@ -41,7 +41,7 @@ def test_a_run_leaves_its_folder_and_a_table(tmp_path):
         (["clustering=nonsense"], "clustering=nonsense"),
         (["clustering.raduis=2"], "clustering.raduis=2"),
         (["optimiser.step=-1"], "optimiser.step=-1"),
-        (["-m", "rounds=-1,1"], "rounds=-1"),
+        (["-m", "rounds=-1,-2"], "rounds=-1"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_no_result(overrides, setting, tmp_path):
