@@ -25,7 +25,8 @@ unit: $(VENV)/.installed-dev   ## tests
 	$(BIN)/pytest -n 2 $(ARGS)
 
 lock: $(VENV)/.installed-dev   ## write constraints.txt anew from what is installed
-	$(BIN)/pip freeze --exclude-editable --exclude tagma | sed 's/+cpu$$//' | sort -f > constraints.txt
+	@echo "# The versions that were tested together; \`make lock\` writes this file anew." > constraints.txt
+	$(BIN)/pip freeze --exclude-editable --exclude tagma | sed 's/+cpu$$//' | sort -f >> constraints.txt
 
 clean:   ## remove everything that was made
 	rm -rf $(VENV) build *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis
