@@ -7,7 +7,7 @@ from launch.console import say
 from server.folder import METRICS
 from tagma.errors import TagmaError
 
-_HELP = """tagma report FOLDER: make report.html of a finished run again, from the files beside it."""
+_HELP = """tagma report FOLDER: make report.html of a finished run again, from its files."""
 
 
 def main(arguments: list[str]) -> None:

@@ -41,7 +41,7 @@ def run_federation(
         on_round=recorder.observe_round,
         evaluate_after=rounds if settings.evaluate else None,
     )
-    _wait_for_nodes(grid, task.machines, settings.round_timeout)
+    _wait_for_nodes(grid, task.machines, settings.start_timeout)
     strategy.start(grid, ArrayRecord(), num_rounds=rounds, timeout=settings.round_timeout)
     write_clusters(folder, recorder)
     write_metrics(folder, summarise(settings, recorder, strategy.losses))
@@ -54,8 +54,10 @@ def _wait_for_nodes(grid: Grid, expected: int, seconds: float) -> None:
     while (present := len(list(grid.get_node_ids()))) < expected:
         if time.monotonic() >= deadline:
             if not present:
-                raise FederationError(f"no machine connected within round_timeout={seconds}")
-            _log.warning("starting with %d of %d machines", present, expected)
+                raise FederationError(f"no machine connected within start_timeout={seconds}")
+            _log.warning("beginning with %d of %d machines", present, expected)
             return
+        if pause == 1.0:
+            _log.info("waiting for machines: %d of %d are there", present, expected)
         time.sleep(pause)
         pause = min(2 * pause, 1.0)

@@ -41,6 +41,7 @@ class Settings:
         seed: Annotated[int, Ge(0)],
         evaluate: bool,
         oracle: bool,
+        start_timeout: Annotated[float, Gt(0)],
         round_timeout: Annotated[float, Gt(0)],
         output: str | None,
         groups: Mapping[str, Mapping[str, Any]],
@@ -50,6 +51,7 @@ class Settings:
         self.seed = seed
         self.evaluate = evaluate
         self.oracle = oracle
+        self.start_timeout = start_timeout
         self.round_timeout = round_timeout
         self.output = output
         self.groups = groups

@@ -29,7 +29,7 @@ from uuid import uuid4
 import psutil
 
 TOKEN = "TAGMA_RUN_TOKEN"
-GRACE_SECONDS = 2.0
+GRACE_SECONDS = 1.0
 POLL_SECONDS = 0.05
 LONGEST_TEMPORARY_PATH = 20  # Ray appends up to 80 characters; a socket's path may have 103
 

@@ -9,17 +9,20 @@ log on line by line, and asks for the outcome: `flwr run --stream` exits 0 even 
 import json
 import os
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
 
 import tomli_w
+from annotated_types import Gt
 
 from launch.engines.guard import guarded
 from launch.engines.superlink import CONNECTION, SuperLink, start_superlink
+from server.events import Observer, parse_event
 from tagma import __version__
 from tagma.errors import EngineError
+from tagma.settings import Settings, join_overrides
+from tasks.chosen import task_of
 
 COMPLETED = "finished:completed"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -27,6 +30,30 @@ BOX = " │╭╮╰╯─"  # what the command line draws around its errors
 DETAILS = "Simulation failed with exception: "
 NO_DETAILS = ("N/A", "An error was encountered. Ending simulation.")
 CAUSE = re.compile(r"An exception occur+ed ?!! (.+)")  # both spellings are Flower's
+
+
+def run(
+    settings: Settings,
+    folder: Path,
+    observer: Observer,
+    *,
+    cpus_per_client: Annotated[float, Gt(0)],
+) -> None:
+    """Run the federation and leave its results in the folder."""
+
+    def pass_on(line: str) -> None:
+        event = parse_event(line)
+        if event is not None:
+            observer(event)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    run_on_ray(
+        [*settings.overrides, f"output={folder.resolve()}"],
+        task_of(settings).machines,
+        pass_on,
+        cpus_per_client=cpus_per_client,
+        log=folder / "run.log",
+    )
 
 
 def run_on_ray(
@@ -52,11 +79,6 @@ def run_on_ray(
                 _check_completed(superlink, cause)
             except EngineError as error:
                 raise EngineError(f"{error} (log: {log})" if log else str(error)) from None
-
-
-def join_overrides(overrides: Sequence[str]) -> str:
-    """The overrides as one string: a Flower run config has no lists. `shlex.split` undoes it."""
-    return shlex.join(overrides)
 
 
 def write_app(folder: Path, overrides: Sequence[str]) -> Path:

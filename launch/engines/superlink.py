@@ -7,6 +7,7 @@ runs is the code that launched, whatever folder either was started from.
 """
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -84,6 +85,12 @@ def _environment(folder: Path, threads: int) -> dict[str, str]:
     temporary = str(folder / "tmp")
     local = ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"]))
     blas = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    # Ray listens on every interface: let nobody but this run submit work to it.
+    own_ray = {
+        "RAY_ADDRESS": "local",
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    }
     return {
         **dict.fromkeys(blas, str(threads)),
         **os.environ,
@@ -97,7 +104,7 @@ def _environment(folder: Path, threads: int) -> dict[str, str]:
         "FLWR_HOME": str(folder / "home"),
         "FLWR_TELEMETRY_ENABLED": "0",
         "FLWR_DISABLE_UPDATE_CHECK": "1",
-        "RAY_ADDRESS": os.environ.get("RAY_ADDRESS") or "local",
+        **({} if os.environ.get("RAY_ADDRESS") else own_ray),
         "RAY_TMPDIR": temporary,
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",

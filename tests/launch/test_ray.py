@@ -1,0 +1,96 @@
+"""The ray engine gives the same numbers as inprocess, and leaves nothing behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+import pytest
+
+from tests.conftest import SMALL
+from tests.launch.test_cli import tagma
+
+pytestmark = pytest.mark.multiprocess
+
+
+def processes_with(mark: str) -> list[psutil.Process]:
+    """All processes that were started, at any remove, with this mark in their environment."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("MARK") == mark:
+                found.append(process)
+    return found
+
+
+def metrics(folder: Path) -> dict:
+    return json.loads((folder / "metrics.json").read_text())
+
+
+@pytest.mark.parametrize("attack", ["poisoned_regression", "ipm"], ids=["local", "omniscient"])
+def test_ray_and_inprocess_agree(attack, tmp_path):
+    for engine in ("ray", "inprocess"):
+        done = tagma(
+            "run", *SMALL, f"attack={attack}", f"engine={engine}", f"hydra.run.dir={engine}",
+            cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    ray, inprocess = metrics(tmp_path / "ray"), metrics(tmp_path / "inprocess")
+    assert ray.pop("engine") == "ray"
+    assert inprocess.pop("engine") == "inprocess"
+    for exact in ("misclustering_per_iteration", "replies", "messages"):
+        assert ray[exact] == inprocess[exact]
+    errors = "estimation_error_per_round"
+    assert ray[errors] == pytest.approx(inprocess[errors], rel=1e-9)
+    columns = [
+        [row.split(",")[:5] for row in (tmp_path / engine / "clusters.csv").read_text().split()]
+        for engine in ("ray", "inprocess")
+    ]
+    assert columns[0] == columns[1]
+
+
+def test_ctrl_c_ends_a_run_and_everything_it_started(tmp_path):
+    with TemporaryDirectory(dir="/tmp", prefix="t") as scratch:
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from launch.cli import main; main()", "run", *SMALL,
+             "rounds=100000", "engine=ray", "oracle=false", "hydra.run.dir=out"],
+            cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True,
+            env=os.environ | {"MARK": scratch, "TMPDIR": scratch},
+        )  # fmt: skip
+        history = tmp_path / "out/history.csv"
+        deadline = time.monotonic() + 120
+        while not (history.exists() and history.read_text().count("\n") > 2):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        assert len(processes_with(scratch)) > 5
+        assert list(Path(scratch).iterdir())
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert errors.splitlines()[-1] == "tagma: error: interrupted"
+        assert processes_with(scratch) == []
+        assert list(Path(scratch).iterdir()) == []
+    assert not (tmp_path / "out/metrics.json").exists()
+
+
+def test_a_federation_that_fails_is_one_line_with_the_reason(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "def broken(vectors, initial, *, k, iterations, assumed_fraction):\n"
+        "    raise ValueError('no clusters today')\n"
+    )
+    done = tagma(
+        "run", *SMALL, "engine=ray", "clustering=kmeans", "clustering._target_=mine.broken",
+        "hydra.run.dir=out", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode != 0
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("tagma: error: ")
+    assert "no clusters today" in last
+    assert not (tmp_path / "out/metrics.json").exists()
