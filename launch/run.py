@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 
 from attacks.byzantine import adversary_of
 from bench.report import write_run_report
+from client.solvers.chosen import solver_of
 from launch.console import say, warn
 from launch.oracle import add_oracle
 from launch.progress import RunProgress
@@ -59,7 +60,7 @@ def check(settings: Settings) -> None:
     """Build every part once, so that mistakes are found before anything is written."""
     algorithm_of(settings)
     adversary_of(settings)
-    build("solver", settings.choice("solver"))
+    solver_of(settings)
     build("engine", settings.choice("engine"))
 
 

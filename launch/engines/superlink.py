@@ -83,7 +83,8 @@ def _wait_until_healthy(superlink: subprocess.Popen[str], url: str) -> None:
 def _environment(folder: Path, threads: int) -> dict[str, str]:
     """The launcher's environment, with everything Flower and Ray write kept in the folder."""
     temporary = str(folder / "tmp")
-    local = ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"]))
+    direct = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
+    direct = ",".join(filter(None, [direct, "127.0.0.1", "localhost"]))
     blas = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     # Ray listens on every interface: let nobody but this run submit work to it.
     own_ray = {
@@ -98,8 +99,8 @@ def _environment(folder: Path, threads: int) -> dict[str, str]:
         "PYTHONPATH": _import_path(),
         "PYTHONUNBUFFERED": "1",
         "COLUMNS": "200",
-        "NO_PROXY": local,
-        "no_proxy": local,
+        "NO_PROXY": direct,
+        "no_proxy": direct,
         "TMPDIR": temporary,
         "FLWR_HOME": str(folder / "home"),
         "FLWR_TELEMETRY_ENABLED": "0",
@@ -112,7 +113,7 @@ def _environment(folder: Path, threads: int) -> dict[str, str]:
 
 
 def _import_path() -> str:
-    """This process's import path, in its order, and the folder `server` came from if not on it."""
+    """The launcher's own import path, in its order, and the folder of `server` if not on it."""
     path = [os.path.abspath(entry) for entry in sys.path]
     spec = find_spec("server")
     if spec is None or not spec.submodule_search_locations:
