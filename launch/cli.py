@@ -13,6 +13,7 @@ _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while s
 
   tagma run [overrides]       one federation, from local models to a report
   tagma bench NAME            benchmarks; tagma bench --help lists them
+  tagma reproduce NAME        the paper's experiments, with figures and a table of claims
   tagma list [group]          what can be chosen: tasks, clusterings, aggregations, attacks, ...
   tagma report FOLDER         make report.html of a finished run again
 
@@ -22,6 +23,7 @@ Mistakes are reported in one line; --debug (or HYDRA_FULL_ERROR=1) shows where t
 _COMMANDS = {
     "run": "launch.run",
     "bench": "bench.command",
+    "reproduce": "bench.reproduce.command",
     "list": "launch.listing",
     "report": "launch.report",
 }

@@ -1,14 +1,14 @@
 """The oracle of the paper: the same stage III, with the true clusters of honest machines given.
 
-Byzantine machines are not excluded. They join the cluster whose true centre is nearest to the
-local model they sent, as they would under perfect clustering. What remains is the error that no
-clustering can remove.
+Byzantine machines join the cluster whose true centre is nearest to the local model they sent, as
+they would under perfect clustering: what remains is the error that no clustering can remove. With
+`exclude_byzantine` they are left out: that is the error of a federation without liars.
 """
 
 import numpy as np
 
 from strategies.aggregation import Aggregator
-from strategies.algorithm import ThreeStageAlgorithm
+from strategies.algorithm import State, ThreeStageAlgorithm
 from strategies.clustering import Clustering
 from strategies.optimisation import Optimiser
 from tagma.arrays import Array, Labels, Mask
@@ -26,12 +26,25 @@ class Oracle(ThreeStageAlgorithm):
         byzantine: Mask,
         aggregate: Aggregator,
         optimiser: Optimiser,
+        exclude_byzantine: bool = False,
     ) -> None:
         if truth is None:
             raise SettingError("strategy", "oracle", "needs a task whose true clusters are known")
         super().__init__(cluster=self._given_clusters, aggregate=aggregate, optimiser=optimiser)
         self._truth = truth
         self._honest = np.flatnonzero(~byzantine)
+        self._exclude_byzantine = exclude_byzantine
+
+    def advance(self, state: State, machines: Labels, updates: Array) -> State:
+        """One round, without the liars if they are excluded."""
+        counts = self._counting(machines)
+        return super().advance(state, machines[counts], updates[counts])
+
+    def _counting(self, machines: Labels) -> Mask:
+        """The machines whose vectors enter the aggregates."""
+        if not self._exclude_byzantine:
+            return np.ones(len(machines), dtype=bool)
+        return np.isin(machines, self._honest)
 
     def _given_clusters(self, machines: Labels, erms: Array) -> Clustering:
         centres = self._truth.centres
@@ -39,8 +52,11 @@ class Oracle(ThreeStageAlgorithm):
         honest = np.isin(machines, self._honest)
         labels[honest] = self._truth.labels[machines[honest]]
         models = centres.copy()
+        counts = self._counting(machines)
         for k in np.unique(labels):
-            models[k] = self._aggregate(erms[labels == k]).estimate
+            inside = (labels == k) & counts
+            if inside.any():
+                models[k] = self._aggregate(erms[inside]).estimate
         return Clustering(
             labels=labels,
             centres=models,

@@ -1,0 +1,79 @@
+"""`python -m bench.online_bias`: how far one streaming pass is from the local minimiser.
+
+For regression data of many machines in one cluster: the share of the true coefficients by which
+the mean local model of `solver=online` falls short (its bias towards 0), and the error of one local
+model, ||w - w*|| / sqrt(d), beside that of `solver=closed_form` on the same data.
+"""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from rich.table import Table
+
+from client.solvers.chosen import solver_of
+from launch.console import console, say
+from tagma.arrays import Array
+from tagma.settings import Settings, compose
+from tasks.chosen import task_of
+
+_HELP = """python -m bench.online_bias [overrides]: the bias of solver=online, by sample size.
+
+  python -m bench.online_bias                     100 coefficients, 40 machines
+  python -m bench.online_bias task.dim=20         any setting of the task
+  python -m bench.online_bias solver.decay=0.5    or of the solver"""
+
+_SAMPLES = (200, 2000, 20000)
+_MACHINES = 40
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One row of the table."""
+
+    bias: float
+    """1 - <mean of the models, w*> / ||w*||^2."""
+    error: float
+    """The root mean square of ||w - w*|| / sqrt(d)."""
+
+
+def main(arguments: list[str]) -> None:
+    """Measure every sample size and print the table."""
+    if "--help" in arguments or "-h" in arguments:
+        say(_HELP)
+        return
+    table = Table(title="One streaming pass against least squares", title_justify="left")
+    for title in ("examples", "bias", "error", "error of least squares"):
+        table.add_column(title, justify="right")
+    for samples in _SAMPLES:
+        given = [f"task.machines={_MACHINES}", *arguments, "task.clusters=1"]
+        given += [f"task.samples={samples}"]
+        online = figures(compose([*given, "solver=online"]))
+        closed = figures(compose([*_without_solver(given), "solver=closed_form"]))
+        table.add_row(
+            str(samples), f"{online.bias:.3f}", f"{online.error:.3f}", f"{closed.error:.3f}"
+        )
+    console.print(table)
+
+
+def figures(settings: Settings) -> Figures:
+    """The bias and error of the local models of honest machines."""
+    task, solve = task_of(settings), solver_of(settings)
+    truth = task.truth()
+    assert truth is not None
+    models = np.array([solve(task, task.data(i)).model for i in range(task.machines)])
+    return _compare(models, truth.centres[0])
+
+
+def _compare(models: Array, wanted: Array) -> Figures:
+    bias = 1 - models.mean(axis=0) @ wanted / (wanted @ wanted)
+    error = np.sqrt(((models - wanted) ** 2).mean())
+    return Figures(float(bias), float(error))
+
+
+def _without_solver(overrides: list[str]) -> list[str]:
+    return [text for text in overrides if not text.startswith("solver")]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
