@@ -52,8 +52,7 @@ def run_cells(
         for future in _as_finished(futures):
             cell = futures[future]
             problem = future.exception()
-            metrics = None if problem else future.result()
-            error = f"{type(problem).__name__}: {problem}" if problem else None
+            metrics, error = (None, _describe(problem)) if problem else future.result()
             outcomes[cell] = Outcome(cell, metrics, error)
             progress(len(outcomes), len(cells))
     return [outcomes[cell] for cell in cells]
@@ -85,10 +84,20 @@ def _as_finished(futures: dict[Future[Any], Cell]) -> Iterator[Future[Any]]:
         yield from done
 
 
-def _work(overrides: tuple[str, ...], folder: Path, key: str) -> dict[str, Any]:
-    metrics = run_cell(overrides)
+def _work(
+    overrides: tuple[str, ...], folder: Path, key: str
+) -> tuple[dict[str, Any] | None, str | None]:
+    """The metrics of a cell, or what went wrong (as text: not every exception can travel)."""
+    try:
+        metrics = run_cell(overrides)
+    except Exception as problem:  # one bad cell must not end the others
+        return None, _describe(problem)
     write_result(folder, key, metrics)
-    return metrics
+    return metrics, None
+
+
+def _describe(problem: BaseException) -> str:
+    return f"{type(problem).__name__}: {problem}"
 
 
 def _end_with(parent: int) -> None:

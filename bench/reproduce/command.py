@@ -18,7 +18,7 @@ from launch.run import check
 from tagma.errors import TagmaError
 from tagma.settings import compose
 
-_NAMES = ("misclustering", "estimation")
+_NAMES = ("misclustering", "estimation", "theory")
 
 _HELP = """tagma reproduce NAME [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]
 

@@ -1,0 +1,78 @@
+"""Cells run once, whatever interrupts them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from bench.cells import Cell, read_result, write_result
+from bench.runner import run_cells
+from tests.conftest import SMALL
+
+
+def cells(count, *more):
+    return [Cell("a", trial, (*SMALL, *more, f"seed={trial}")) for trial in range(count)]
+
+
+def test_the_key_is_that_of_the_resolved_configuration():
+    first = Cell("a", 0, ("rounds=3", "seed=1"))
+    assert first.key == Cell("b", 7, ("seed=1", "rounds=3")).key
+    assert first.key == Cell("a", 0, ("rounds=3", "seed=1", "attack.fraction=0.3")).key
+    assert first.key == Cell("a", 0, ("rounds=3", "seed=1", "output=elsewhere")).key
+    assert first.key != Cell("a", 0, ("rounds=3", "seed=2")).key
+    assert first.key != Cell("a", 0, ("rounds=3", "seed=1", "attack.fraction=0.2")).key
+
+
+def test_finished_cells_are_not_run_again(tmp_path):
+    work = cells(2)
+    write_result(tmp_path, work[0].key, {"marker": "kept"})
+    seen = []
+    outcomes = run_cells(work, tmp_path, workers=1, progress=lambda *n: seen.append(n))
+    assert outcomes[0].metrics == {"marker": "kept"}
+    assert outcomes[1].metrics["seed"] == 1
+    assert seen == [(1, 2), (2, 2)]
+    assert read_result(tmp_path, work[1].key) == outcomes[1].metrics
+
+
+def test_a_cell_that_fails_is_reported_and_the_rest_goes_on(tmp_path):
+    broken = Cell("b", 0, (*SMALL, "clustering.k=3", "clustering.init=partial"))
+    outcomes = run_cells([broken, *cells(1)], tmp_path, workers=1, progress=lambda *n: None)
+    assert outcomes[0].metrics is None
+    assert "clustering.init=partial" in outcomes[0].error
+    assert outcomes[1].metrics is not None
+    assert read_result(tmp_path, broken.key) is None
+
+
+def test_half_a_result_is_never_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        write_result(tmp_path, "key", {"x": 1})
+    assert read_result(tmp_path, "key") is None
+
+
+@pytest.mark.multiprocess
+def test_after_kill_9_only_the_missing_trials_run_and_the_table_is_the_same(tmp_path):
+    command = [
+        sys.executable, "-c", "from launch.cli import main; main()", "reproduce", "misclustering",
+        "--trials", "6", "--workers", "2", "task.dim=20", "task.samples=12",
+    ]  # fmt: skip
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    process = subprocess.Popen([*command, "--out", str(killed)], cwd=tmp_path)
+    deadline = time.monotonic() + 120
+    while len(list(killed.glob("cells/*.json"))) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    finished = {p: p.stat().st_mtime_ns for p in killed.glob("cells/*.json")}
+    assert len(finished) < 18
+    for folder in (killed, whole):
+        subprocess.run([*command, "--out", str(folder)], cwd=tmp_path, check=True)
+    assert all(p.stat().st_mtime_ns == stamp for p, stamp in finished.items())
+    for name in ("misclustering.csv", "misclustering.md", "misclustering.svg"):
+        assert (killed / name).read_bytes() == (whole / name).read_bytes()
+    assert json.loads(next(whole.glob("cells/*.json")).read_text())["engine"] == "inprocess"
