@@ -1,4 +1,4 @@
-"""A cell of an experiment: one whole run, identified by everything its result depends on.
+"""A cell of an experiment: a unit of work, identified by everything its result depends on.
 
 The key is a hash of the resolved configuration and of the source code that computes results. A cell
 that is finished under its key never has to run again, and a change of a default, of the code or of
@@ -14,19 +14,39 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol
 
 from launch.engines import inprocess
 from server.folder import read_metrics
+from tagma.plugins import locate
 from tagma.settings import CONF, compose
 
-_THAT_COMPUTE = ("tagma", "tasks", "strategies", "attacks", "client", "server")
+_THAT_COMPUTE = ("tagma", "tasks", "strategies", "attacks", "client", "server", "bench/experiments")
 """Packages whose code decides what a run's result is."""
 
 
+class Cell(Protocol):
+    """One unit of work of an experiment, with a result that can be kept."""
+
+    @property
+    def method(self) -> str:
+        """What is compared with other methods."""
+
+    @property
+    def trial(self) -> int:
+        """Trials of one method differ in their random numbers."""
+
+    @property
+    def key(self) -> str:
+        """The identity of the result."""
+
+    def run(self) -> dict[str, Any]:
+        """Compute the result."""
+
+
 @dataclass(frozen=True)
-class Cell:
-    """One run of an experiment."""
+class RunCell:
+    """A whole federation, in one process, with real Flower messages; the result is its metrics."""
 
     method: str
     trial: int
@@ -34,14 +54,41 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The identity of the result."""
-        config = dict(compose(self.overrides).groups)
-        top = {k: v for k, v in vars(compose(self.overrides)).items() if k not in _NOT_IDENTITY}
-        text = json.dumps([config, top, code_fingerprint()], sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()[:24]
+        """A hash of the resolved configuration and the code."""
+        settings = vars(compose(self.overrides))
+        return _hash({k: v for k, v in settings.items() if k not in ("overrides", "output")})
+
+    def run(self) -> dict[str, Any]:
+        """Run the federation in a temporary folder."""
+        logging.getLogger("flwr").setLevel(logging.ERROR)
+        with TemporaryDirectory() as scratch:
+            inprocess.run(compose(self.overrides), Path(scratch), lambda event: None)
+            return read_metrics(Path(scratch))
 
 
-_NOT_IDENTITY = ("groups", "overrides", "output")
+@dataclass(frozen=True)
+class ArrayCell:
+    """An experiment on arrays alone: a function, by its dotted path, and its arguments."""
+
+    method: str
+    trial: int
+    function: str
+    arguments: tuple[tuple[str, Any], ...]
+
+    @property
+    def key(self) -> str:
+        """A hash of the function's name, its arguments and the code."""
+        return _hash([self.function, dict(self.arguments)])
+
+    def run(self) -> dict[str, Any]:
+        """Call the function."""
+        result: dict[str, Any] = locate(self.function, "function")(**dict(self.arguments))
+        return result
+
+
+def _hash(identity: Any) -> str:
+    text = json.dumps([identity, code_fingerprint()], sort_keys=True, default=dict)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 @cache
@@ -54,14 +101,6 @@ def code_fingerprint() -> str:
             digest.update(str(file.relative_to(root)).encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()
-
-
-def run_cell(overrides: tuple[str, ...]) -> dict[str, Any]:
-    """The metrics of one run, in this process, with real Flower messages."""
-    logging.getLogger("flwr").setLevel(logging.ERROR)
-    with TemporaryDirectory() as scratch:
-        inprocess.run(compose(overrides), Path(scratch), lambda event: None)
-        return read_metrics(Path(scratch))
 
 
 def result_file(folder: Path, key: str) -> Path:

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from bench.cells import Cell, read_result, run_cell, write_result
+from bench.cells import Cell, read_result, write_result
 
 _BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -48,7 +48,7 @@ def run_cells(
     progress(len(outcomes), len(cells))
     missing = [cell for cell in cells if cell not in outcomes]
     with _pool(workers) as pool:
-        futures = {pool.submit(_work, cell.overrides, folder, keys[cell]): cell for cell in missing}
+        futures = {pool.submit(_work, cell, folder, keys[cell]): cell for cell in missing}
         for future in _as_finished(futures):
             cell = futures[future]
             problem = future.exception()
@@ -84,12 +84,10 @@ def _as_finished(futures: dict[Future[Any], Cell]) -> Iterator[Future[Any]]:
         yield from done
 
 
-def _work(
-    overrides: tuple[str, ...], folder: Path, key: str
-) -> tuple[dict[str, Any] | None, str | None]:
+def _work(cell: Cell, folder: Path, key: str) -> tuple[dict[str, Any] | None, str | None]:
     """The metrics of a cell, or what went wrong (as text: not every exception can travel)."""
     try:
-        metrics = run_cell(overrides)
+        metrics = cell.run()
     except Exception as problem:  # one bad cell must not end the others
         return None, _describe(problem)
     write_result(folder, key, metrics)

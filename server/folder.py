@@ -54,7 +54,9 @@ def write_clusters(folder: Path, recorder: Recorder) -> None:
         rows = {int(machine): row for row, machine in enumerate(state.machines)}
         absent = {machine for machine in recorder.rejected if machine is not None}
         for machine in sorted(rows.keys() | absent):
-            true = truth.labels[machine] if truth and machine < len(truth.labels) else ""
+            true = ""
+            if truth and machine < len(truth.labels) and truth.labels[machine] >= 0:
+                true = str(truth.labels[machine])
             lies = ""
             if byzantine is not None and machine < len(byzantine):
                 lies = str(int(byzantine[machine]))

@@ -14,9 +14,7 @@ from bench.reproduce.claims import Claim, as_markdown
 from bench.reproduce.experiment import Experiment, Row
 from bench.runner import run_cells
 from launch.console import console, say, warn
-from launch.run import check
 from tagma.errors import TagmaError
-from tagma.settings import compose
 
 _NAMES = ("misclustering", "estimation", "theory")
 
@@ -51,8 +49,6 @@ def reproduce(
     """Run the cells that are missing, then write the table, the figure and the data."""
     folder = Path(options.out or Path("outputs") / "reproduce" / experiment.name)
     cells = experiment.cells(options.trials, options.seed, overrides)
-    for overridden in {cell.overrides[:-1] for cell in cells}:
-        check(compose(overridden))
     with CellProgress(experiment.name) as progress:
         outcomes = run_cells(cells, folder / "cells", workers=options.workers, progress=progress)
     failed = [outcome for outcome in outcomes if outcome.metrics is None]
@@ -61,7 +57,7 @@ def reproduce(
     if failed:
         raise TagmaError(f"{len(failed)} of {len(cells)} runs failed; the others are kept")
     rows = [
-        {"method": o.cell.method, "trial": o.cell.trial, "seed": o.metrics["seed"]}
+        {"method": o.cell.method, "trial": o.cell.trial, "seed": options.seed + o.cell.trial}
         | experiment.measure(o.metrics)
         for o in outcomes
         if o.metrics is not None

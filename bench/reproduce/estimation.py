@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bench.reproduce.claims import Claim, number, summarise
-from bench.reproduce.experiment import Experiment, Row, values
+from bench.reproduce.experiment import Experiment, Row, runs, values
 from bench.reproduce.figures import figure, look
 
 _CLUSTERINGS = {"KM": "kmeans", "KGM": "kgeomedians", "TKM": "trimmed_kmeans"}
@@ -102,15 +102,18 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         axes.legend()
 
 
+_COMMON = (
+    "task=mixture_regression", "task.machines=100", "task.dim=100", "task.clusters=5",
+    "task.noise=2", "task.samples=200", "attack=poisoned_regression", "attack.fraction=0.3",
+    "rounds=20", "optimiser=gradient", "optimiser.step=1", "evaluate=false", "oracle=false",
+)  # fmt: skip
+_OVERRIDES = _methods()
+"""Label of every method and its own settings."""
+
 EXPERIMENT = Experiment(
     name="estimation",
     about="estimation error of clusterings x optimisers (Figure b)",
-    common=(
-        "task=mixture_regression", "task.machines=100", "task.dim=100", "task.clusters=5",
-        "task.noise=2", "task.samples=200", "attack=poisoned_regression", "attack.fraction=0.3",
-        "rounds=20", "optimiser=gradient", "optimiser.step=1", "evaluate=false", "oracle=false",
-    ),
-    methods=_methods(),
+    cells=runs(_COMMON, _OVERRIDES),
     measure=_measure,
     claims=_claims,
     draw=_draw,
@@ -121,4 +124,4 @@ step 1 it is unstable for n < 3 d, because a machine's own Hessian has eigenvalu
 sqrt(d/n))^2 = 2.9, and diverges (10 rounds are shown); with step {_SAFE_STEP} it does what TM
 does. Numbers: mean ± standard deviation over trials [95 % interval of the mean]. The oracle is
 given the true clusters of honest machines; liars join the nearest true centre, or are excluded.""",
-)  # fmt: skip
+)

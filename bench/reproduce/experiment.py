@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.cells import Cell
+from bench.cells import ArrayCell, Cell, RunCell
 from bench.reproduce.claims import Claim
+from launch.run import check
+from tagma.errors import TagmaError
+from tagma.settings import compose
 
 Row = dict[str, Any]
 """One trial of one method: the columns of the CSV file."""
@@ -18,10 +21,8 @@ class Experiment:
 
     name: str
     about: str
-    common: Sequence[str]
-    """Overrides of all methods."""
-    methods: Mapping[str, Sequence[str]]
-    """Label of each method and its own overrides."""
+    cells: Callable[[int, int, Sequence[str]], Sequence[Cell]]
+    """All work, from the number of trials, the first seed and the user's overrides."""
     measure: Callable[[Mapping[str, Any]], Row]
     """From a run's metrics to the columns that are kept."""
     claims: Callable[[Sequence[Row]], list[Claim]]
@@ -31,13 +32,43 @@ class Experiment:
     notes: str = ""
     """What a reader of the table should know."""
 
-    def cells(self, trials: int, seed: int, overrides: Sequence[str]) -> list[Cell]:
-        """All runs: trial t has the seed `seed + t`."""
-        return [
-            Cell(method, trial, (*self.common, *own, *overrides, f"seed={seed + trial}"))
+
+def runs(
+    common: Sequence[str], methods: Mapping[str, Sequence[str]]
+) -> Callable[[int, int, Sequence[str]], list[RunCell]]:
+    """Whole federations: every method, with its own overrides, in every trial.
+
+    Trial t has the seed `seed + t`.
+    """
+
+    def cells(trials: int, seed: int, overrides: Sequence[str]) -> list[RunCell]:
+        made = [
+            RunCell(method, trial, (*common, *own, *overrides, f"seed={seed + trial}"))
             for trial in range(trials)
-            for method, own in self.methods.items()
+            for method, own in methods.items()
         ]
+        for settings in dict.fromkeys(cell.overrides[:-1] for cell in made):
+            check(compose(settings))
+        return made
+
+    return cells
+
+
+def array_trials(
+    function: str, methods: Mapping[str, Mapping[str, Any]]
+) -> Callable[[int, int, Sequence[str]], list[ArrayCell]]:
+    """Experiments on arrays alone, which have no settings of `tagma run` to override."""
+
+    def cells(trials: int, seed: int, overrides: Sequence[str]) -> list[ArrayCell]:
+        if overrides:
+            raise TagmaError(f"{overrides[0]}: this experiment has no settings to override")
+        return [
+            ArrayCell(method, trial, function, (*arguments.items(), ("seed", seed + trial)))
+            for trial in range(trials)
+            for method, arguments in methods.items()
+        ]
+
+    return cells
 
 
 def values(rows: Sequence[Row], method: str, column: str) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bench.reproduce.claims import Claim, summarise
-from bench.reproduce.experiment import Experiment, Row, values
+from bench.reproduce.experiment import Experiment, Row, runs, values
 from bench.reproduce.figures import figure, look
 
 ITERATIONS = 20
@@ -81,20 +81,25 @@ def _half_width(curves: np.ndarray) -> np.ndarray:
     return np.array([s.high - s.mean for s in map(summarise, curves.T)])
 
 
+_COMMON = (
+    "task=mixture_regression", "task.machines=100", "task.dim=100", "task.clusters=5",
+    "task.noise=3", "task.samples=60", "attack=poisoned_regression", "attack.fraction=0.3",
+    "rounds=0", "evaluate=false", "oracle=false",
+)  # fmt: skip
+_OVERRIDES = {
+    label: (
+        f"clustering={name}",
+        "clustering.init=partial",
+        f"clustering.iterations={ITERATIONS}",
+    )
+    for label, name in _METHODS.items()
+}
+"""Label of every method and its own settings."""
+
 EXPERIMENT = Experiment(
     name="misclustering",
     about="misclustered machines per iteration of stage II (Figure a)",
-    common=(
-        "task=mixture_regression", "task.machines=100", "task.dim=100", "task.clusters=5",
-        "task.noise=3", "task.samples=60", "attack=poisoned_regression", "attack.fraction=0.3",
-        "rounds=0", "evaluate=false", "oracle=false",
-    ),
-    methods={
-        label: (
-            f"clustering={name}", "clustering.init=partial", f"clustering.iterations={ITERATIONS}",
-        )
-        for label, name in _METHODS.items()
-    },
+    cells=runs(_COMMON, _OVERRIDES),
     measure=_measure,
     claims=_claims,
     draw=_draw,
@@ -107,4 +112,4 @@ mean.
 The recursion of the paper's K-cluster theorem cannot be drawn beside the curves: its constants
 C_2, C_4, C_5 are not specified, and the term with known constants, sqrt(5 K log(h) / (gamma_1^2
 h)) with h = 70 honest machines and gamma_1 = 0.2, is already 6.2 here, far above 1.""",
-)  # fmt: skip
+)

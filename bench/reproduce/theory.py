@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bench.reproduce.claims import Claim, summarise
-from bench.reproduce.experiment import Experiment, Row
+from bench.reproduce.experiment import Experiment, Row, runs
 from bench.reproduce.figures import figure, look
 
 _TRIMMED = ("aggregation=trimmed_mean", "aggregation.beta=0.4")
@@ -128,18 +128,21 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         axes[2].set_ylabel("added by liars")
 
 
+_COMMON = (
+    "task=mixture_regression", "task.clusters=1", "task.noise=2", "attack=poisoned_regression",
+    "rounds=20", "evaluate=false", "oracle=false", "clustering.restarts=1",
+)  # fmt: skip
+_OVERRIDES = {
+    _label(sweep, x): tuple(setting.format(x=x) for setting in settings)
+    for sweep, (xs, settings, _) in _SWEEPS.items()
+    for x in xs
+}
+"""Label of every method and its own settings."""
+
 EXPERIMENT = Experiment(
     name="theory",
     about="the rates of the main theorem: error against n, M, alpha and d",
-    common=(
-        "task=mixture_regression", "task.clusters=1", "task.noise=2", "attack=poisoned_regression",
-        "rounds=20", "evaluate=false", "oracle=false", "clustering.restarts=1",
-    ),
-    methods={
-        _label(sweep, x): tuple(setting.format(x=x) for setting in settings)
-        for sweep, (xs, settings, _) in _SWEEPS.items()
-        for x in xs
-    },
+    cells=runs(_COMMON, _OVERRIDES),
     measure=_measure,
     claims=_claims,
     draw=_draw,
@@ -147,4 +150,4 @@ EXPERIMENT = Experiment(
 One cluster, trimmed mean with beta = 0.4 unless said, noise 2, poisoned regression. The theorem is
 an upper bound that holds whatever liars do; a slope in d below it is no contradiction. For alpha,
 the error without liars is removed in quadrature before fitting.""",
-)  # fmt: skip
+)

@@ -38,7 +38,7 @@ def test_the_table_says_whether_a_claim_holds():
 def rows_of(experiment, error):
     return [
         {"method": method, "trial": trial, "estimation_error": error(method) * (1 + 0.01 * trial)}
-        for method in experiment.methods
+        for method in dict.fromkeys(cell.method for cell in experiment.cells(1, 0, []))
         for trial in range(3)
     ]
 

@@ -9,22 +9,22 @@ import time
 
 import pytest
 
-from bench.cells import Cell, read_result, write_result
+from bench.cells import RunCell, read_result, write_result
 from bench.runner import run_cells
 from tests.conftest import SMALL
 
 
 def cells(count, *more):
-    return [Cell("a", trial, (*SMALL, *more, f"seed={trial}")) for trial in range(count)]
+    return [RunCell("a", trial, (*SMALL, *more, f"seed={trial}")) for trial in range(count)]
 
 
 def test_the_key_is_that_of_the_resolved_configuration():
-    first = Cell("a", 0, ("rounds=3", "seed=1"))
-    assert first.key == Cell("b", 7, ("seed=1", "rounds=3")).key
-    assert first.key == Cell("a", 0, ("rounds=3", "seed=1", "attack.fraction=0.3")).key
-    assert first.key == Cell("a", 0, ("rounds=3", "seed=1", "output=elsewhere")).key
-    assert first.key != Cell("a", 0, ("rounds=3", "seed=2")).key
-    assert first.key != Cell("a", 0, ("rounds=3", "seed=1", "attack.fraction=0.2")).key
+    first = RunCell("a", 0, ("rounds=3", "seed=1"))
+    assert first.key == RunCell("b", 7, ("seed=1", "rounds=3")).key
+    assert first.key == RunCell("a", 0, ("rounds=3", "seed=1", "attack.fraction=0.3")).key
+    assert first.key == RunCell("a", 0, ("rounds=3", "seed=1", "output=elsewhere")).key
+    assert first.key != RunCell("a", 0, ("rounds=3", "seed=2")).key
+    assert first.key != RunCell("a", 0, ("rounds=3", "seed=1", "attack.fraction=0.2")).key
 
 
 def test_finished_cells_are_not_run_again(tmp_path):
@@ -39,7 +39,7 @@ def test_finished_cells_are_not_run_again(tmp_path):
 
 
 def test_a_cell_that_fails_is_reported_and_the_rest_goes_on(tmp_path):
-    broken = Cell("b", 0, (*SMALL, "clustering.k=3", "clustering.init=partial"))
+    broken = RunCell("b", 0, (*SMALL, "clustering.k=3", "clustering.init=partial"))
     outcomes = run_cells([broken, *cells(1)], tmp_path, workers=1, progress=lambda *n: None)
     assert outcomes[0].metrics is None
     assert "clustering.init=partial" in outcomes[0].error

@@ -3,7 +3,12 @@ import pytest
 
 from server.partial_labels import partial_labels
 from server.projection import principal_plane
-from server.scores import estimation_error, misclustering
+from server.scores import (
+    centre_error,
+    clusterwise_misclustering,
+    estimation_error,
+    misclustering,
+)
 from tasks.task import Truth
 
 
@@ -74,3 +79,31 @@ def test_the_plane_exists_for_tiny_inputs(shape):
     assert np.isfinite(plane).all()
     assert plane.shape == (2, shape[1])
     assert origin.shape == (shape[1],)
+
+
+def test_clusterwise_misclustering_by_hand():
+    true = np.array([0, 0, 0, 0, 1, 1])
+    found = np.array([0, 0, 0, 1, 1, 1])
+    # One of four is missing from cluster 0, one of three in cluster 1 does not belong there.
+    assert clusterwise_misclustering(found, true) == pytest.approx(1 / 3)
+    assert clusterwise_misclustering(true, true) == 0
+
+
+def test_a_trimmed_machine_is_missing_from_its_cluster_and_no_intruder_elsewhere():
+    true = np.array([0, 0, 0, 0, 1, 1])
+    found = np.array([0, 0, 0, 1, 1, 1])
+    trimmed = np.array([False, False, False, True, False, False])
+    assert clusterwise_misclustering(found, true, trimmed) == pytest.approx(1 / 4)
+    trimmed = np.array([False, False, False, True, True, False])
+    assert clusterwise_misclustering(found, true, trimmed) == pytest.approx(1 / 2)
+
+
+def test_a_true_cluster_that_was_not_found_is_wholly_missing():
+    true = np.array([0, 0, 1, 1, 2, 2])
+    assert clusterwise_misclustering(np.array([0, 0, 1, 1, 1, 1]), true) == 1
+
+
+def test_centre_error_is_relative_to_the_smallest_gap():
+    truth = np.array([[0.0, 0.0], [3.0, 4.0], [100.0, 0.0]])
+    assert centre_error(truth + [0.0, 1.0], truth) == pytest.approx(1 / 5)
+    assert centre_error(truth[:1], truth[:1]) is None
