@@ -105,5 +105,5 @@ def test_a_true_cluster_that_was_not_found_is_wholly_missing():
 
 def test_centre_error_is_relative_to_the_smallest_gap():
     truth = np.array([[0.0, 0.0], [3.0, 4.0], [100.0, 0.0]])
-    assert centre_error(truth + [0.0, 1.0], truth) == pytest.approx(1 / 5)
+    assert centre_error(truth + np.array([0.0, 1.0]), truth) == pytest.approx(1 / 5)
     assert centre_error(truth[:1], truth[:1]) is None
