@@ -11,6 +11,7 @@ from attacks.attack import Attack
 from tagma.arrays import Mask
 from tagma.plugins import build, settings_of
 from tagma.settings import Settings
+from tasks.chosen import task_of
 from tasks.roles import byzantine_machines
 
 
@@ -33,10 +34,9 @@ def adversary_of(settings: Settings) -> Adversary:
     chosen = dict(settings.choice("attack"))
     share = {"fraction": chosen.pop("fraction")} if "fraction" in chosen else {}
     fraction = settings_of(_share, "attack", share, {})["fraction"]
-    machines = settings.choice("task")["machines"]
     return Adversary(
         attack=build("attack", chosen),
-        byzantine=byzantine_machines(machines, fraction, settings.seed),
+        byzantine=byzantine_machines(task_of(settings).machines, fraction, settings.seed),
     )
 
 

@@ -1,5 +1,6 @@
 """The paper's attack: an honest program on data from a false regression.
 
+For every task whose data follow a coefficient vector: linear, Huber's and logistic regression.
 The machine keeps its inputs and noise, but its targets follow coefficients with independent entries
 scale * Bernoulli(1/2), drawn once per machine. Its local model is then an outlier, and its updates
 are consistent with it in every round.
@@ -12,8 +13,7 @@ from annotated_types import Gt
 
 from attacks.attack import LocalAttack
 from tagma.errors import SettingError
-from tasks.mixture_regression import MixtureRegression
-from tasks.task import Data, Task
+from tasks.task import Data, Task, WithCoefficients
 
 
 class PoisonedRegression(LocalAttack):
@@ -24,8 +24,12 @@ class PoisonedRegression(LocalAttack):
 
     def data(self, task: Task, machine: int, random: np.random.Generator) -> Data:
         """The machine's data with false coefficients."""
-        if not isinstance(task, MixtureRegression):
-            raise SettingError("attack", "poisoned_regression", "needs task=mixture_regression")
+        if not isinstance(task, WithCoefficients):
+            raise SettingError(
+                "attack",
+                "poisoned_regression",
+                "needs task=mixture_regression or another whose data follow coefficients",
+            )
         return task.data_with(
             machine, self.scale * random.integers(0, 2, size=task.dim).astype(float)
         )

@@ -2,6 +2,7 @@
 
 from attacks.attack import LocalAttack
 from attacks.byzantine import adversary_of
+from client.solvers.chosen import solver_of
 from client.solvers.solution import Solver
 from strategies.optimisation import LocalSteps, Optimiser
 from tagma.arrays import Array
@@ -52,5 +53,5 @@ def make_machine(settings: Settings, number: int, byzantine: bool) -> Machine:
         data = attack.data(task, number, stream(settings.seed, "attack data", number))
     else:
         data = task.data(number)
-    solve = build("solver", settings.choice("solver"))
-    return Machine(number, task, data, solve, build("optimiser", settings.choice("optimiser")))
+    optimiser = build("optimiser", settings.choice("optimiser"))
+    return Machine(number, task, data, solver_of(settings), optimiser)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 
-from launch.console import fail, say
+from launch.console import fail, say, show_log
 from tagma import __version__
 from tagma.errors import TagmaError
 
@@ -50,6 +50,7 @@ def main() -> None:
 def _run(name: str, arguments: list[str], debug: bool) -> None:
     # Users' own plugins are modules in the folder they work in; ours come first.
     sys.path.append(os.getcwd())
+    show_log("tagma.tasks")
     try:
         command: Callable[[list[str]], None] = import_module(_COMMANDS[name]).main
         command(arguments)

@@ -1,5 +1,6 @@
 """The terminal: results on standard output; progress, warnings and errors on standard error."""
 
+import logging
 import sys
 from typing import NoReturn
 
@@ -27,6 +28,18 @@ def fail(message: str, code: int = 2) -> NoReturn:
     text = " ".join(message.split())
     notices.print(f"[red]tagma: error:[/] {_plain(text)}", highlight=False, soft_wrap=True)
     sys.exit(code)
+
+
+class _ToTerminal(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        notices.print(_plain(record.getMessage()), highlight=False, soft_wrap=True)
+
+
+def show_log(name: str) -> None:
+    """Show what this logger is told on the terminal, too."""
+    logger = logging.getLogger(name)
+    logger.setLevel(logging.INFO)
+    logger.addHandler(_ToTerminal())
 
 
 def _plain(text: str) -> str:

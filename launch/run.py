@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 
 from attacks.byzantine import adversary_of
 from bench.report import write_run_report
+from client.machine import make_machine
 from client.solvers.chosen import solver_of
 from launch.console import say, warn
 from launch.oracle import add_oracle
@@ -58,9 +59,12 @@ def main(arguments: list[str]) -> None:
 
 def check(settings: Settings) -> None:
     """Build every part once, so that mistakes are found before anything is written."""
+    byzantine = adversary_of(settings).byzantine
     algorithm_of(settings)
-    adversary_of(settings)
     solver_of(settings)
+    # An attack on data that do not suit it says so when it makes a machine's data.
+    if byzantine.any():
+        make_machine(settings, number=int(byzantine.argmax()), byzantine=True)
     build("engine", settings.choice("engine"))
 
 

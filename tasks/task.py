@@ -1,7 +1,7 @@
 """What a learning problem offers to clients and to the server's evaluation."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from tagma.arrays import Array, Labels
 
@@ -21,11 +21,14 @@ class Truth:
     centres: Array
     """The risk minimiser of each cluster, shape (K, d)."""
     labels: Labels
-    """The cluster that each machine's data come from, shape (m,)."""
+    """The cluster that each machine's data come from, shape (m,); -1 for none."""
 
 
 class Task(Protocol):
     """A learning problem with the loss f(w; x) that machines minimise.
+
+    A task that writes its loss only, in torch, gets both `loss` and `gradient` from
+    `tasks.torch_loss.TorchLoss`.
 
     Everything a machine needs comes from its own random stream: asking for the data of one machine
     never makes those of another.
@@ -53,3 +56,25 @@ class Task(Protocol):
 
     def warnings(self) -> list[str]:
         """What a user should know about these settings before trusting the result."""
+
+
+@runtime_checkable
+class LeastSquares(Task, Protocol):
+    """A task whose loss is (<x, w> - y)^2 / 2, so that its local models have a closed form."""
+
+    least_squares: Literal[True]
+
+
+@runtime_checkable
+class SquaredDistance(Task, Protocol):
+    """A task whose loss is ||w - x||^2 / 2, so that its local models are means."""
+
+    squared_distance: Literal[True]
+
+
+@runtime_checkable
+class WithCoefficients(Task, Protocol):
+    """A task whose data follow a coefficient vector, which an attack may replace."""
+
+    def data_with(self, machine: int, coefficients: Array) -> Data:
+        """The training examples of one machine, had its cluster other coefficients."""

@@ -7,10 +7,10 @@ from annotated_types import Ge
 from scipy.linalg import lstsq
 
 from client.solvers.solution import Solution
-from tasks.task import Data, Task
+from tasks.task import Data, LeastSquares
 
 
-def closed_form(task: Task, data: Data, *, ridge: Annotated[float, Ge(0)]) -> Solution:
+def closed_form(task: LeastSquares, data: Data, *, ridge: Annotated[float, Ge(0)]) -> Solution:
     """argmin_w ||X w - y||^2 / (2 n) + ridge ||w||^2 / 2.
 
     By a rank-revealing QR decomposition, never by the normal equations, whose condition number is

@@ -1,6 +1,10 @@
 """The engine `inprocess`: server and clients in this process."""
 
 from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge
+from threadpoolctl import threadpool_limits
 
 from client.app import app as client_app
 from launch.engines.inprocess_grid import InProcessGrid
@@ -10,8 +14,15 @@ from tagma.settings import Settings, join_overrides
 from tasks.chosen import task_of
 
 
-def run(settings: Settings, folder: Path, observer: Observer) -> None:
-    """Run the federation and leave its results in the folder."""
+def run(
+    settings: Settings, folder: Path, observer: Observer, *, threads: Annotated[int, Ge(1)] = 1
+) -> None:
+    """Run the federation and leave its results in the folder.
+
+    Clients' matrices are small: more BLAS threads than one cost more than they bring, above all
+    where there is other work to do.
+    """
     overrides = join_overrides(settings.overrides)
     grid = InProcessGrid(client_app, task_of(settings).machines, overrides)
-    run_federation(grid, settings, folder, [observer])
+    with threadpool_limits(threads, user_api="blas"):
+        run_federation(grid, settings, folder, [observer])

@@ -1,0 +1,110 @@
+"""What the synthetic mixtures of linear models share.
+
+Cluster k has a coefficient vector w*_k with independent entries scale * Bernoulli(1/2). A machine
+of that cluster holds n inputs x ~ N(0, I_d) and one target for each, which depends on x by the
+score <x, w*_k> only. The loss depends on w by the score <x, w> only, so its gradient is
+
+    X^T s / n,   s_i = the derivative of the loss of example i by its score.
+
+Drawing one machine's data, a loss and a gradient cost O(n d).
+"""
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge
+
+from tagma.arrays import Array
+from tagma.errors import SettingError
+from tagma.streams import stream
+from tasks.roles import cluster_labels
+from tasks.task import Data, Truth
+
+Count = Annotated[int, Ge(1)]
+
+
+class LinearMixture(ABC):
+    """K linear models in R^d; a subclass says how targets follow scores, and the loss."""
+
+    def __init__(
+        self,
+        *,
+        machines: int,
+        clusters: int,
+        dim: int,
+        samples: int,
+        seed: int,
+        scale: float = 1.0,
+    ) -> None:
+        if clusters > machines:
+            raise SettingError(
+                "task.clusters", clusters, f"must not exceed task.machines={machines}"
+            )
+        self.machines = machines
+        self.clusters = clusters
+        self.dim = dim
+        self.samples = samples
+        self.seed = seed
+        self.scale = scale
+
+    @abstractmethod
+    def _targets(self, scores: Array, random: np.random.Generator) -> Array:
+        """Random targets of examples with these scores."""
+
+    @abstractmethod
+    def _loss(self, scores: Array, targets: Array) -> float:
+        """The mean loss over the examples."""
+
+    @abstractmethod
+    def _slopes(self, scores: Array, targets: Array) -> Array:
+        """The derivative of each example's loss by its score."""
+
+    @cached_property
+    def _truth(self) -> Truth:
+        bits = stream(self.seed, "truth").integers(0, 2, size=(self.clusters, self.dim))
+        labels = cluster_labels(self.machines, self.clusters, self.seed)
+        return Truth(centres=self.scale * bits.astype(np.float64), labels=labels)
+
+    def truth(self) -> Truth:
+        """The coefficients of every cluster and the cluster of every machine."""
+        return self._truth
+
+    def data(self, machine: int) -> Data:
+        """The n training examples of one machine."""
+        return self._draw(machine, "data", self._coefficients(machine))
+
+    def held_out(self, machine: int) -> Data:
+        """N fresh examples of the same model."""
+        return self._draw(machine, "held-out data", self._coefficients(machine))
+
+    def data_with(self, machine: int, coefficients: Array) -> Data:
+        """The training inputs and noise of one machine, with other coefficients."""
+        return self._draw(machine, "data", coefficients)
+
+    def _coefficients(self, machine: int) -> Array:
+        return self._truth.centres[self._truth.labels[machine]]
+
+    def _draw(self, machine: int, purpose: str, coefficients: Array) -> Data:
+        random = stream(self.seed, purpose, machine)
+        inputs = random.standard_normal((self.samples, self.dim))
+        return Data(inputs, self._targets(inputs @ coefficients, random))
+
+    def loss(self, model: Array, data: Data) -> float:
+        """The mean loss."""
+        return self._loss(data.inputs @ model, data.targets)
+
+    def gradient(self, model: Array, data: Data) -> Array:
+        """X^T s / n."""
+        slopes = self._slopes(data.inputs @ model, data.targets)
+        return slopes @ data.inputs / len(slopes)
+
+    def warnings(self) -> list[str]:
+        """Near n = d a linear fit is unusable: its variance is infinite there."""
+        if abs(self.samples - self.dim) <= max(1, self.dim // 20):
+            return [
+                f"task.samples={self.samples} is close to task.dim={self.dim}: the variance of "
+                "least squares is infinite there; expect useless local models"
+            ]
+        return []
