@@ -14,13 +14,14 @@ def summarise(settings: Settings, recorder: Recorder, losses: dict[int, float]) 
     """Everything there is to say about a finished run; what the task cannot know is None."""
     assert recorder.state is not None
     clustering = recorder.state.clustering
-    misclustering = recorder.misclustering_per_iteration()
+    scores = recorder.clustering_scores()
+    misclustering = scores["misclustering_per_iteration"]
     errors = [event.estimation_error for event in recorder.events]
     known = recorder.truth is not None
     rejected: Counter[str] = sum(recorder.rejected.values(), Counter())
     return {
         "misclustering": misclustering[-1] if misclustering else None,
-        "misclustering_per_iteration": misclustering,
+        **scores,
         "estimation_error": errors[-1] if known else None,
         "estimation_error_per_round": errors if known else None,
         "oracle_error": None,

@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 
 from server.events import Observer, RoundFinished
-from server.scores import estimation_error, misclustering
+from server.scores import (
+    centre_error,
+    clusterwise_misclustering,
+    estimation_error,
+    misclustering,
+)
 from strategies.algorithm import State
 from strategies.three_stage import Round
 from tagma.arrays import Array, Labels, Mask
@@ -64,14 +69,38 @@ class Recorder:
         for observer in self.observers:
             observer(event)
 
-    def misclustering_per_iteration(self) -> list[float] | None:
-        """A_s: misclustered honest machines before each iteration of stage II and at its end."""
+    def clustering_scores(self) -> dict[str, list[float | None] | None]:
+        """A_s, G_s, G_s^U and Lambda_s of the paper, before each iteration of stage II and after.
+
+        None where the truth, or what the method did on its way, is not known.
+        """
+        names = (
+            "misclustering_per_iteration",
+            "clusterwise_misclustering_per_iteration",
+            "trimmed_clusterwise_misclustering_per_iteration",
+            "centre_error_per_iteration",
+        )
         if self.state is None or self.truth is None:
-            return None
-        known, honest = self._known(self.state.machines)
-        rows = np.flatnonzero(known)[honest[known]]
-        true = self.truth.labels[self.state.machines[rows]]
-        return [misclustering(labels[rows], true) for labels in self.state.clustering.history]
+            return dict.fromkeys(names)
+        clustering, machines = self.state.clustering, self.state.machines
+        known, honest = self._known(machines)
+        rows = np.flatnonzero(known & honest)
+        true = self.truth.labels[machines[rows]]
+        found = clustering.history[:, rows]
+        scores: list[list[float | None] | None] = [
+            [misclustering(labels, true) for labels in found],
+            [clusterwise_misclustering(labels, true) for labels in found],
+            None,
+            None,
+        ]
+        if clustering.trimmed_history is not None:
+            trimmed = clustering.trimmed_history[:, rows]
+            pairs = zip(found, trimmed, strict=True)
+            scores[2] = [clusterwise_misclustering(labels, true, out) for labels, out in pairs]
+        if clustering.centre_history is not None:
+            centres = self.truth.centres
+            scores[3] = [centre_error(step, centres) for step in clustering.centre_history]
+        return dict(zip(names, scores, strict=True))
 
     def clusters(self) -> list[dict[str, Any]]:
         """Size and make-up of every cluster."""

@@ -16,7 +16,7 @@ from bench.runner import run_cells
 from launch.console import console, say, warn
 from tagma.errors import TagmaError
 
-_NAMES = ("misclustering", "estimation", "theory")
+_NAMES = ("misclustering", "estimation", "theory", "two_clusters", "high_dimension")
 
 _HELP = """tagma reproduce NAME [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]
 
@@ -69,7 +69,8 @@ def write(experiment: Experiment, rows: Sequence[Row], folder: Path) -> None:
     """The CSV file, the figure and the table of an experiment."""
     path = folder / experiment.name
     with path.with_suffix(".csv").open("w", newline="") as file:
-        table = csv.DictWriter(file, fieldnames=list(rows[0]))
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        table = csv.DictWriter(file, fieldnames=columns)
         table.writeheader()
         table.writerows(rows)
     claims = experiment.claims(rows)

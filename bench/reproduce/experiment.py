@@ -55,9 +55,9 @@ def runs(
 
 
 def array_trials(
-    function: str, methods: Mapping[str, Mapping[str, Any]]
+    methods: Mapping[str, tuple[str, Mapping[str, Any]]],
 ) -> Callable[[int, int, Sequence[str]], list[ArrayCell]]:
-    """Experiments on arrays alone, which have no settings of `tagma run` to override."""
+    """Experiments on arrays alone: a function, by its dotted path, and its arguments per label."""
 
     def cells(trials: int, seed: int, overrides: Sequence[str]) -> list[ArrayCell]:
         if overrides:
@@ -65,7 +65,7 @@ def array_trials(
         return [
             ArrayCell(method, trial, function, (*arguments.items(), ("seed", seed + trial)))
             for trial in range(trials)
-            for method, arguments in methods.items()
+            for method, (function, arguments) in methods.items()
         ]
 
     return cells

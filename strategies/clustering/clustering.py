@@ -27,6 +27,10 @@ class Clustering:
     """Why it stopped: "fixed point" or "iteration limit"."""
     scale: float | None = None
     """The estimated or given standard deviation sigma of a vector's entries, where used."""
+    centre_history: Array | None = None
+    """The centres of the labels in `history`, shape (iterations + 1, K, d), where there are any."""
+    trimmed_history: Mask | None = None
+    """Which vectors those centres trim, shape (iterations + 1, m)."""
 
     @property
     def k(self) -> int:

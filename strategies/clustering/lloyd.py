@@ -1,14 +1,18 @@
 """Lloyd's algorithm with an exchangeable centre, run from many initial labelings at once.
 
 One iteration: every cluster's centre from its members, then every point to its nearest centre. An
-empty cluster keeps its previous centre. All restarts advance together as one batch in weight space
-(see `Points`); those that reached a fixed point leave the batch. The restart with the least trimmed
-cost wins: the sum of squared distances to the nearest centre over the best (1 - assumed_fraction)
-of the points, so that far-away liars do not decide which labeling is best.
+empty cluster keeps its previous centre. All restarts advance together as one batch; those that
+reached a fixed point leave it. The restart with the least trimmed cost wins: the sum of squared
+distances to the nearest centre over the best (1 - assumed_fraction) of the points, so that far-away
+liars do not decide which labeling is best.
+
+Centres are rows of w numbers in a `Space`. For rules that average points these are the weights of
+the points (`Points`, w = m); for others, the coordinates themselves (`Coordinates`, w = d).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,16 +21,32 @@ from strategies.clustering.points import Points
 from tagma.arrays import Array, Labels, Mask
 
 
+class Space(Protocol):
+    """m points, and the form in which centres are written, as rows of w numbers."""
+
+    mean: Array
+    """The mean of all points in this form, shape (w,)."""
+
+    def __len__(self) -> int:
+        """The number m of points."""
+
+    def squared_distances(self, centres: Array, /) -> Array:
+        """||centre - point||^2, shape (..., m), for centres of shape (..., w)."""
+
+    def combine(self, centres: Array, /) -> Array:
+        """The coordinates of the centres, shape (..., d)."""
+
+
 @dataclass(frozen=True)
 class Centres:
-    """Centres of B non-empty clusters as weights (B, m), and which points their balls hold."""
+    """Centres of B non-empty clusters, shape (B, w), and which points their balls hold, (B, m)."""
 
-    weights: Array
+    rows: Array
     within: Mask
 
 
-CentreRule = Callable[[Points, Mask, Array], Centres]
-"""From points, members (B, m) and the previous weights (B, m) to new centres."""
+CentreRule = Callable[[Any, Mask, Array], Centres]
+"""From points (in the rule's space), members (B, m) and previous centres (B, w) to new centres."""
 
 
 def lloyd(
@@ -39,11 +59,12 @@ def lloyd(
     assumed_fraction: float,
     radius: float = np.inf,
     scale: float | None = None,
+    space: Callable[[Array], Space] = Points,
 ) -> Clustering:
     """The best clustering over the initial labelings, shape (restarts, m)."""
-    points = Points(vectors)
+    points = space(vectors)
     restarts, m = initial.shape
-    weights = np.full((restarts, k, m), 1 / m)
+    centres = np.tile(points.mean, (restarts, k, 1))
     within = np.ones((restarts, k, m), dtype=bool)
     history = [initial.astype(np.int64)]
     settled_after = np.full(restarts, iterations)
@@ -51,10 +72,10 @@ def lloyd(
     for iteration in range(iterations):
         labels = history[-1].copy()
         members = labels[active, None, :] == np.arange(k)[:, None]
-        weights[active], within[active] = _centres(
-            points, rule, members, weights[active], within[active]
+        centres[active], within[active] = _centres(
+            points, rule, members, centres[active], within[active]
         )
-        labels[active] = _nearest(points, weights[active])[0]
+        labels[active] = _nearest(points, centres[active])[0]
         unchanged = (labels[active] == history[-1][active]).all(axis=1)
         settled_after[active[unchanged]] = iteration
         active = active[~unchanged]
@@ -62,41 +83,62 @@ def lloyd(
         if not len(active):
             break
 
-    costs = _trimmed_costs(points, weights, assumed_fraction)
+    costs = _trimmed_costs(points, centres, assumed_fraction)
     # Restarts often find the same clusters; which of them wins must not depend on rounding.
     winner = int(np.flatnonzero(costs <= costs.min() * (1 + 1e-9))[0])
     labels = history[-1][winner]
     used = int(settled_after[winner])
+    taken = np.array([step[winner] for step in history[: used + 1]])
+    centre_history, trimmed_history = _replay(points, rule, taken, k)
     return Clustering(
         labels=labels,
-        centres=points.combine(weights[winner]),
+        centres=points.combine(centres[winner]),
         trimmed=~within[winner, labels, np.arange(m)],
         radius=np.full(k, radius),
-        history=np.array([step[winner] for step in history[: used + 1]]),
+        history=taken,
         iterations=used,
         stopped="iteration limit" if winner in active else "fixed point",
         scale=scale,
+        centre_history=points.combine(centre_history),
+        trimmed_history=trimmed_history,
     )
 
 
+def _replay(points: Space, rule: CentreRule, history: Labels, k: int) -> tuple[Array, Mask]:
+    """The centres of every labeling of one restart, and which points they trim.
+
+    Costs as much as that restart did; keeping them for all restarts would cost much more memory.
+    """
+    steps, m = history.shape
+    members = history[:, None, :] == np.arange(k)[:, None]
+    centres, within = _centres(
+        points, rule, members, np.tile(points.mean, (steps, k, 1)), np.ones_like(members)
+    )
+    for step, cluster in np.argwhere(~members.any(axis=2)):
+        if step > 0:
+            centres[step, cluster] = centres[step - 1, cluster]
+            within[step, cluster] = within[step - 1, cluster]
+    return centres, ~within[np.arange(steps)[:, None], history, np.arange(m)]
+
+
 def _centres(
-    points: Points, rule: CentreRule, members: Mask, weights: Array, within: Mask
+    points: Space, rule: CentreRule, members: Mask, centres: Array, within: Mask
 ) -> tuple[Array, Mask]:
     """Apply the rule to all non-empty clusters of all restarts in one batch."""
     filled = members.any(axis=2)
-    new = rule(points, members[filled], weights[filled])
-    weights[filled], within[filled] = new.weights, new.within
-    return weights, within
+    new = rule(points, members[filled], centres[filled])
+    centres[filled], within[filled] = new.rows, new.within
+    return centres, within
 
 
-def _nearest(points: Points, weights: Array) -> tuple[Labels, Array]:
+def _nearest(points: Space, centres: Array) -> tuple[Labels, Array]:
     """The nearest centre of every point and the squared distance to it, shapes (R, m)."""
-    squared = points.squared_distances(weights, points.products(weights))
+    squared = points.squared_distances(centres)
     labels = squared.argmin(axis=1)
     return labels, np.take_along_axis(squared, labels[:, None, :], axis=1)[:, 0]
 
 
-def _trimmed_costs(points: Points, weights: Array, assumed_fraction: float) -> Array:
+def _trimmed_costs(points: Space, centres: Array, assumed_fraction: float) -> Array:
     kept = max(1, round((1 - assumed_fraction) * len(points)))
-    squared = np.sort(_nearest(points, weights)[1], axis=1)
+    squared = np.sort(_nearest(points, centres)[1], axis=1)
     return squared[:, :kept].sum(axis=1)

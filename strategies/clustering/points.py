@@ -25,6 +25,7 @@ class Points:
         self.centred = points - self.origin
         self.squares = np.einsum("ij,ij->i", self.centred, self.centred)
         m, d = points.shape
+        self.mean = np.full(m, 1 / m)  # as weights
         self._gram = self.centred @ self.centred.T if m <= 2 * d else None
 
     def __len__(self) -> int:
@@ -36,11 +37,13 @@ class Points:
             return weights @ self._gram
         return (weights @ self.centred) @ self.centred.T
 
-    def squared_distances(self, weights: Array, products: Array) -> Array:
-        """||sum_i a_i p_i - p_j||^2 for every row a of A and point j; `products` is A P P^T.
+    def squared_distances(self, weights: Array, products: Array | None = None) -> Array:
+        """||sum_i a_i p_i - p_j||^2 for every row a of A and point j.
 
-        Values that are rounding errors only are exactly 0.
+        `products` is A P P^T, where known already. Values that are rounding errors only are exactly
+        0.
         """
+        products = self.products(weights) if products is None else products
         norms = np.einsum("...i,...i->...", weights, products)[..., None]
         size = self.squares + norms
         squared = size - 2 * products

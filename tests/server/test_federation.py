@@ -100,3 +100,17 @@ def test_events_survive_the_way_through_a_log(capsys):
     assert parse_event(line) == event
     assert parse_event("nothing of interest") is None
     assert parse_event("tagma-event {broken") is None
+
+
+def test_the_papers_measures_of_stage_two_are_reported_per_iteration(run_small):
+    metrics = run_small("clustering.init=partial")
+    steps = metrics["clustering"]["iterations"] + 1
+    for name in (
+        "misclustering_per_iteration",
+        "clusterwise_misclustering_per_iteration",
+        "trimmed_clusterwise_misclustering_per_iteration",
+        "centre_error_per_iteration",
+    ):
+        assert len(metrics[name]) == steps
+        assert metrics[name][0] > metrics[name][-1]
+    assert metrics["centre_error_per_iteration"][-1] < 0.5

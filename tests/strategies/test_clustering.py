@@ -188,3 +188,16 @@ def test_scatter_is_the_deviation_of_the_untrimmed():
     points, groups = three_groups(size=40)
     result = METHODS["trimmed_kmeans"](points, groups[None], 3)
     assert np.allclose(result.scatter(points), 1, atol=0.1)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_centres_on_the_way_are_those_of_the_labels_on_the_way(name):
+    points, _ = three_groups(seed=6)
+    initial = starts(len(points), 3, restarts=5)
+    whole = METHODS[name](points, initial, 3)
+    assert np.allclose(whole.centre_history[-1], whole.centres, atol=1e-4)
+    assert np.array_equal(whole.trimmed_history[-1], whole.trimmed)
+    assert len(whole.centre_history) == len(whole.history) > 1
+    if name == "kmeans":
+        first = [points[whole.history[0] == k].mean(axis=0) for k in range(3)]
+        assert np.allclose(whole.centre_history[0], first)
