@@ -43,5 +43,5 @@ def k_cluster_floor(*, smallest: float, clusters: int, honest: int) -> float:
 
 
 def trimmed_surplus(trimmed: list[float], byzantine: list[float]) -> float:
-    """The paper's rho = max_h beta_h / (1 - alpha_h), from the shares trimmed and Byzantine per cluster."""
+    """The rho of the paper: max_h beta_h / (1 - alpha_h), over the clusters' shares."""
     return max(beta / (1 - alpha) for beta, alpha in zip(trimmed, byzantine, strict=True))
