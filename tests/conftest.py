@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from client.app import app as client_app
@@ -37,3 +38,14 @@ def run_small(tmp_path: Path) -> RunSmall:
         return read_metrics(tmp_path)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def features(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file of 108 points in the plane: 42, 33 and 21 in three boxes, and 12 each alone."""
+    source = np.random.default_rng(3)
+    corners = np.repeat([[0.0, 0.0], [30.0, 0.0], [0.0, 30.0]], [42, 33, 21], axis=0)
+    alone = np.column_stack([200.0 + 10 * np.arange(12), np.full(12, 100.0)])
+    path = tmp_path_factory.mktemp("features") / "boxes.npz"
+    np.savez(path, X=np.vstack([corners + 3 * source.random((96, 2)), alone]))
+    return str(path)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bench.experiments.symmetric_mixture import Outliers, draw_mixture, start_near
-from strategies.aggregation import iterative_filtering, mean
+from strategies.aggregation import Aggregator, iterative_filtering, mean
 from strategies.clustering import symmetric_iterative_filtering
 from tagma.streams import stream
 
@@ -22,16 +22,19 @@ POINTS, ITERATIONS, ALPHA, SIGNAL = 20_000, 5, 0.05, 3.0
 DIMS = (10, 50, 200)
 KINDS: tuple[Outliers, ...] = ("point", "cloud", "ray")
 _MEAN_OVER_ORACLE = 5
-ESTIMATES = {"filter": partial(iterative_filtering, factor=1.3, removable=0.45), "mean": mean}
+_ESTIMATES: dict[str, Aggregator] = {
+    "filter": partial(iterative_filtering, factor=1.3, removable=0.45),
+    "mean": mean,
+}
 
 
 def run_high_dimension(
-    dims: Sequence[int] = DIMS, trials: int = 20, seed: int = 0
+    dims: Sequence[int] = DIMS, trials: int = 20, seed: int = 0, points: int = POINTS
 ) -> list[dict[str, Any]]:
     """One row per dimension, kind of outliers and trial; trial t has the seed `seed + t`."""
     return [
         {"dim": dim, "outliers": outliers, "trial": trial}
-        | high_dimension_trial(dim=dim, outliers=outliers, seed=seed + trial)
+        | high_dimension_trial(dim=dim, outliers=outliers, seed=seed + trial, points=points)
         for dim in dims
         for outliers in KINDS
         for trial in range(trials)
@@ -41,7 +44,7 @@ def run_high_dimension(
 def high_dimension_trial(
     *, dim: int, outliers: Outliers, seed: int, points: int = POINTS
 ) -> dict[str, float]:
-    """Errors ||theta - theta*|| of the oracle, the filter and the mean, and inliers misclustered."""
+    """Errors ||theta - theta*|| of oracle, filter and mean, and the inliers they miscluster."""
     source = stream(seed, "high dimension", dim, KINDS.index(outliers))
     part = points // ITERATIONS
     oracle_error = sqrt(dim / ((1 - ALPHA) * part))
@@ -54,7 +57,7 @@ def high_dimension_trial(
     last[: points - part] = False
     oracle = (mixture.points * mixture.signs[:, None])[last].mean(axis=0)
     result = {"oracle": float(np.linalg.norm(oracle - mixture.theta))}
-    for name, estimate in ESTIMATES.items():
+    for name, estimate in _ESTIMATES.items():
         found = symmetric_iterative_filtering(
             mixture.points, start, iterations=ITERATIONS, estimate=estimate
         )

@@ -13,7 +13,7 @@ import numpy as np
 from tagma.arrays import Array, Labels, Mask
 
 Outliers = Literal["point", "cloud", "ray"]
-"""All in one place; around it with the same noise; or spread over the way there and as far again."""
+"""All in one place; around it, with the same noise; or on the way there and as far again."""
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,26 @@
 """Two symmetric clusters with a fifth of outliers: the mean against the ball of Algorithm 2.
 
-m = 10,000 points in R^20, ||theta*|| = 3 times the noise, alpha = 0.2, outliers all in one place, 53
-times the noise away. In the symmetric form, +-theta with T = 10 iterations on fresh parts, the
-plain mean turns further away from theta* with every iteration. How far depends on the distance:
-this one was chosen to leave it at 0.36 misclustered; with 30 it has 0.15, with 70 it has 0.41. With
-two free centres, K-means gives one of them to the outliers. Neither the ball nor the filter
-notices them; what they miscluster is what theta* itself does.
+m = 10,000 points in R^20, ||theta*|| = 3 times the noise, alpha = 0.2, outliers all in one place at
+53 times the noise. In the symmetric form, +-theta with T = 10 iterations on fresh parts, the plain
+mean turns further away from theta* with every iteration. How far depends on the distance: this one
+was chosen to leave it at 0.36 misclustered; at 30 it is 0.15, at 70 it is 0.41. With two free
+centres, K-means gives one of them to the outliers. Neither the ball nor the filter notices them;
+what they miscluster is what theta* itself does.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from bench.experiments.symmetric_mixture import draw_mixture, start_near
-from strategies.aggregation import Aggregate, iterative_filtering, mean
-from strategies.clustering import kmeans, symmetric_iterative_filtering, trimmed_kmeans
+from strategies.aggregation import Aggregate, Aggregator, iterative_filtering, mean
+from strategies.clustering import (
+    Clustering,
+    kmeans,
+    symmetric_iterative_filtering,
+    trimmed_kmeans,
+)
 from tagma.arrays import Array
 from tagma.streams import stream
 
@@ -50,9 +56,12 @@ def _ball_mean(rows: Array) -> Aggregate:
     return Aggregate(one.centres[0], kept=~one.trimmed)
 
 
-_ESTIMATES = {
+_ESTIMATES: dict[str, Aggregator] = {
     "mean": mean,
     "trimmed": _ball_mean,
     "filter": partial(iterative_filtering, factor=1.3, removable=0.45),
 }
-_CLUSTERERS = {"2-means": kmeans, "trimmed 2-means": partial(trimmed_kmeans, radius=2.0)}
+_CLUSTERERS: dict[str, Callable[..., Clustering]] = {
+    "2-means": kmeans,
+    "trimmed 2-means": partial(trimmed_kmeans, radius=2.0),
+}

@@ -16,7 +16,14 @@ from bench.runner import run_cells
 from launch.console import console, say, warn
 from tagma.errors import TagmaError
 
-_NAMES = ("misclustering", "estimation", "theory", "two_clusters", "high_dimension")
+_NAMES = (
+    "misclustering",
+    "estimation",
+    "ranking",
+    "theory",
+    "two_clusters",
+    "high_dimension",
+)
 
 _HELP = """tagma reproduce NAME [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]
 

@@ -1,0 +1,103 @@
+"""The iterative filter for robust means (Diakonikolas et al., 2017; Steinhardt et al., 2018).
+
+Liars move a mean far only if they also stretch the rows in some direction. So, while the largest
+variance of the rows exceeds what noise explains, those far out in its direction are dropped; the
+mean of the others is the estimate. Its error is O(sigma sqrt(alpha)) + O(sigma sqrt(d / n)): unlike
+with medians, the part of the liars does not grow with d. This is `IterFilter` of the paper's
+Algorithm 3, and its stage III for high dimension (Yin et al., 2019).
+
+The bound for n rows in R^d is the Marchenko-Pastur edge of isotropic noise, with some room:
+
+    factor * edge,    edge = sigma^2 (1 + sqrt(d / n))^2
+
+Distances in the direction are measured from where the rows are densest, not from their mean or
+median: scattered liars do no harm there even if they are the majority, as can be in the first
+iterations of a clustering. All rows beyond the reach of noise, a squared distance of 2 log(n) edge,
+are dropped at once; where there are none, the farthest hundredth of the rows.
+
+The result is the same for rotated, moved, scaled and reordered rows. Noise that is much stronger in
+some directions than in others needs a larger factor: with a bound too tight, honest rows are
+dropped until the limit.
+"""
+
+from dataclasses import dataclass
+from math import log, sqrt
+
+import numpy as np
+
+from strategies.aggregation.spread import Spread
+from tagma.arrays import Array, Labels, Mask
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """A robust mean, and how it was found."""
+
+    estimate: Array
+    """The mean of the kept rows, shape (d,)."""
+    kept: Mask
+    """Shape (n,)."""
+    variance: float
+    """The largest variance of the kept rows in any direction."""
+    bound: float
+    """What it was compared with at last."""
+    iterations: int
+    """How many times rows were dropped."""
+    stopped: str
+    """Why it stopped: "within the bound" or "removal limit"."""
+
+
+def spectral_filter(rows: Array, *, sigma: float, factor: float, removable: float) -> Filtered:
+    """The robust mean of rows whose noise has standard deviation `sigma` in every entry.
+
+    At most floor(removable * n) rows are dropped. Breakdown point min(removable, 1/2). Cost of an
+    iteration: O(n p^2) with p = min(n, d) up to 500, beyond it some dozens of products with the
+    rows.
+    """
+    everything = np.arange(len(rows))
+    return filter_subset(
+        rows, Spread(rows), everything, sigma=sigma, factor=factor, removable=removable
+    )
+
+
+def filter_subset(
+    rows: Array, spread: Spread, subset: Labels, *, sigma: float, factor: float, removable: float
+) -> Filtered:
+    """The same for the rows numbered in `subset`; `spread` is that of all rows."""
+    least = len(subset) - int(removable * len(subset))
+    iterations = 0
+    while True:
+        variance, projections = spread.leading(subset)
+        edge = (sigma * (1 + sqrt(spread.dimension / len(subset)))) ** 2
+        if variance <= factor * edge or len(subset) == least:
+            break
+        subset = np.delete(subset, _far_out(projections, edge, len(subset) - least))
+        iterations += 1
+    kept = np.zeros(len(rows), dtype=bool)
+    kept[subset] = True
+    return Filtered(
+        estimate=rows[subset].mean(axis=0),
+        kept=kept,
+        variance=variance,
+        bound=factor * edge,
+        iterations=iterations,
+        stopped="within the bound" if variance <= factor * edge else "removal limit",
+    )
+
+
+def _far_out(projections: Array, edge: float, at_most: int) -> Labels:
+    """The rows to drop: all beyond the reach of noise, or else the farthest hundredth."""
+    squares = (projections - _densest(projections, 2 * sqrt(edge))) ** 2
+    beyond = int((squares > 2 * log(len(squares)) * edge).sum())
+    count = min(beyond or -(-len(squares) // 100), at_most)
+    return np.argsort(-squares, kind="stable")[:count]
+
+
+def _densest(values: Array, reach: float) -> float:
+    """The median of the values within reach of the value that has most others there."""
+    ordered = np.sort(values)
+    first = np.searchsorted(ordered, ordered - reach, "left")
+    after = np.searchsorted(ordered, ordered + reach, "right")
+    from_median = np.abs(ordered - np.median(ordered))
+    best = np.lexsort((from_median, first - after))[0]
+    return float(np.median(ordered[first[best] : after[best]]))

@@ -1,0 +1,85 @@
+"""The direction in which rows spread most: the top eigenpair of their covariance.
+
+For n rows in R^d with p = min(n, d) <= 500, from the p x p matrix X X^T or X^T X; the former is
+made once and serves every subset. Beyond, by Lanczos on products with X alone. A d x d matrix is
+never formed when d is large.
+"""
+
+from math import sqrt
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from tagma.arrays import Array, Labels
+
+_DENSE = 500
+"""Up to this size a symmetric matrix is decomposed as a whole."""
+
+_TOLERANCE = 1e-8
+"""Relative accuracy of Lanczos."""
+
+
+class Spread:
+    """n rows; building costs O(n^2 d) when n <= min(d, 500), else O(n d)."""
+
+    def __init__(self, rows: Array) -> None:
+        n, d = rows.shape
+        # Near a robust origin, sums over a subset do not lose digits to rows that are not in it.
+        self._rows = rows - np.median(rows, axis=0)
+        self._gram = self._rows @ self._rows.T if n <= min(d, _DENSE) else None
+
+    @property
+    def dimension(self) -> int:
+        """The number d of coordinates."""
+        return self._rows.shape[1]
+
+    def leading(self, subset: Labels) -> tuple[float, Array]:
+        """The largest variance in any direction, and the projections on that direction.
+
+        Both of the rows numbered in `subset`, around their mean; the variance divides by their
+        number.
+        """
+        if self._gram is not None:
+            gram = self._gram[np.ix_(subset, subset)]
+            means = (gram / len(gram)).sum(axis=0)
+            spread, direction = _top(gram - means - means[:, None] + means.mean())
+            return (spread / sqrt(len(subset))) ** 2, spread * direction
+        rows = self._rows[subset]
+        rows -= rows.mean(axis=0)
+        if self.dimension <= _DENSE:
+            spread, direction = _top(rows.T @ rows)
+        else:
+            spread, direction = _top_by_lanczos(rows)
+        return (spread / sqrt(len(subset))) ** 2, rows @ direction
+
+
+def _top(matrix: Array) -> tuple[float, Array]:
+    """The root of the largest eigenvalue of a positive semidefinite matrix, and its eigenvector."""
+    peak = matrix.diagonal().max()
+    if peak <= 0:
+        return 0.0, np.zeros(len(matrix))
+    last = len(matrix) - 1
+    values, vectors = eigh(matrix / peak, subset_by_index=(last, last), check_finite=False)
+    return float(np.sqrt(values[0]) * np.sqrt(peak)), vectors[:, 0]
+
+
+def _top_by_lanczos(rows: Array) -> tuple[float, Array]:
+    """The same for X^T X, from products with X on its shorter side; always from the same start."""
+    peak = np.abs(rows).max()
+    if peak == 0:
+        return 0.0, np.zeros(rows.shape[1])
+    rows = rows / peak
+    short = rows if len(rows) <= rows.shape[1] else rows.T
+    operator = LinearOperator(
+        (len(short), len(short)),
+        matvec=lambda vector: short @ (short.T @ vector),
+        dtype=np.float64,
+    )
+    start = np.random.default_rng(0).standard_normal(len(short))
+    values, vectors = eigsh(operator, k=1, which="LA", v0=start, tol=_TOLERANCE)
+    direction = vectors[:, 0]
+    if short is rows:
+        direction = short.T @ direction
+        direction /= np.linalg.norm(direction)
+    return float(np.sqrt(values[0]) * peak), direction

@@ -1,0 +1,94 @@
+"""Edge cutting: machines closer than a threshold are joined, connected components are clusters.
+
+This is the paper's simple rule for when local models are accurate: two of one group are close then,
+two of different groups far apart. The K largest components are the clusters, and the mean of a
+component is its centre; machines of other components are left over.
+
+Without a threshold given, the minimum spanning tree is cut at the widest gap between its sorted
+edges, the largest ratio of one to the next shorter. Edges to liars may be longer than all others,
+and the gap before them the widest. Hence only cuts count under which
+
+- the K largest components hold at least a share 1 - assumed_fraction of the machines, and
+- the smallest of them has at least that share of the size it has under any cut.
+
+By the second, all honest machines in one component beside K - 1 little groups of liars is no
+candidate. If no cut does both, the second alone decides.
+"""
+
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Lt
+from scipy.spatial.distance import cdist
+
+from strategies.clustering.clustering import Clustering
+from strategies.clustering.spanning_tree import SpanningTree
+from tagma.arrays import Array, Labels
+
+_END = 2.0
+"""The ratio that the gaps before the shortest and after the longest edge are given."""
+
+
+def edge_cutting(
+    vectors: Array,
+    initial: Labels,
+    *,
+    k: Annotated[int, Ge(1)],
+    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    threshold: Annotated[float, Gt(0)] | None = None,
+    leftovers: Literal["nearest", "out"] = "out",
+) -> Clustering:
+    """The initial labels are only the first row of the history; the rule needs none.
+
+    Leftovers get the label of the nearest centre, since every machine needs a model, but do not
+    count for the centre. With `out` they are marked as trimmed, with `nearest` they are ordinary
+    members. With fewer than K components, which `stopped` tells, the missing clusters are empty,
+    and their centres are the coordinate-wise median of all vectors.
+
+    Liars do no harm, however many, if they keep apart from honest machines and from each other. But
+    a chain of them connects two groups: there is no breakdown point. Cost O(m^2 d).
+    """
+    tree = SpanningTree(vectors)
+    if threshold is None:
+        edges, threshold = _widest_gap(tree, k, assumed_fraction)
+    else:
+        edges = int(np.searchsorted(tree.lengths, threshold, "left"))
+    component = tree.components(edges)
+    sizes = np.bincount(component)
+    largest = np.argsort(-sizes, kind="stable")[:k]
+
+    centres = np.tile(np.median(vectors, axis=0), (k, 1))
+    for number, chosen in enumerate(largest):
+        centres[number] = vectors[component == chosen].mean(axis=0)
+    labels = cdist(vectors, centres[: len(largest)], "sqeuclidean").argmin(axis=1)
+    for number, chosen in enumerate(largest):
+        labels[component == chosen] = number
+    left_over = ~np.isin(component, largest)
+    found = f"{'only ' if len(sizes) < k else ''}{len(sizes)} components"
+    return Clustering(
+        labels=labels,
+        centres=centres,
+        trimmed=left_over if leftovers == "out" else np.zeros_like(left_over),
+        radius=np.full(k, np.inf),
+        history=np.stack([initial[0], labels]),
+        iterations=1,
+        stopped=f"cut at {threshold:.4g}: {found}, {left_over.sum()} left over",
+    )
+
+
+def _widest_gap(tree: SpanningTree, k: int, assumed_fraction: float) -> tuple[int, float]:
+    """How many of the shortest edges to keep, and a threshold in the middle of the gap there."""
+    if len(tree) == 1:
+        return 0, 0.0
+    held, smallest = np.zeros(len(tree)), np.zeros(len(tree))
+    for edges in range(len(tree)):
+        sizes = np.sort(np.bincount(tree.components(edges), minlength=k))[::-1]
+        held[edges], smallest[edges] = sizes[:k].sum(), sizes[k - 1]
+    even = smallest >= (1 - assumed_fraction) * smallest.max()
+    enough = even & (held >= (1 - assumed_fraction) * len(tree))
+    candidates = np.flatnonzero(enough if enough.any() else even)
+    # As logarithms: lengths may be 0 and their ratios overflow.
+    inner = np.log(np.maximum(tree.lengths, np.finfo(np.float64).tiny))
+    lengths = np.concatenate([[inner[0] - np.log(_END)], inner, [inner[-1] + np.log(_END)]])
+    edges = int(candidates[np.diff(lengths)[candidates].argmax()])
+    return edges, float(np.exp((lengths[edges] + lengths[edges + 1]) / 2))

@@ -1,0 +1,30 @@
+"""K-medians: Lloyd with the coordinate-wise median as the centre."""
+
+from typing import Annotated
+
+from annotated_types import Ge, Lt
+
+from strategies.aggregation.median import median
+from strategies.clustering.clustering import Clustering
+from strategies.clustering.coordinates import Coordinates, aggregate_centres
+from strategies.clustering.lloyd import lloyd
+from tagma.arrays import Array, Labels
+
+
+def kmedians(
+    vectors: Array,
+    initial: Labels,
+    *,
+    k: Annotated[int, Ge(1)],
+    iterations: Annotated[int, Ge(1)],
+    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+) -> Clustering:
+    """Breakdown point 1/2 of every cluster, with an error that grows like sqrt(d).
+
+    Assumes nothing about the noise, but depends on the coordinate system: rotated vectors may give
+    other clusters. Cost O(R m K d) per iteration for R restarts.
+    """
+    return lloyd(
+        vectors, initial, aggregate_centres(median), space=Coordinates,
+        k=k, iterations=iterations, assumed_fraction=assumed_fraction,
+    )  # fmt: skip

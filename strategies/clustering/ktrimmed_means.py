@@ -1,0 +1,33 @@
+"""K-trimmed-means: Lloyd with the coordinate-wise trimmed mean as the centre."""
+
+from functools import partial
+from typing import Annotated
+
+from annotated_types import Ge, Lt
+
+from strategies.aggregation.trimmed_mean import trimmed_mean
+from strategies.clustering.clustering import Clustering
+from strategies.clustering.coordinates import Coordinates, aggregate_centres
+from strategies.clustering.lloyd import lloyd
+from tagma.arrays import Array, Labels
+
+
+def ktrimmed_means(
+    vectors: Array,
+    initial: Labels,
+    *,
+    k: Annotated[int, Ge(1)],
+    iterations: Annotated[int, Ge(1)],
+    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    beta: Annotated[float, Ge(0), Lt(0.5)],
+) -> Clustering:
+    """Breakdown point `beta` of every cluster, with an error that grows like sqrt(d).
+
+    `beta` is the share dropped from each side of every coordinate: 0 is plain K-means, values near
+    1/2 are K-medians. Depends on the coordinate system as K-medians does. Cost O(R m K d + R m d
+    log m) per iteration for R restarts.
+    """
+    return lloyd(
+        vectors, initial, aggregate_centres(partial(trimmed_mean, beta=beta)), space=Coordinates,
+        k=k, iterations=iterations, assumed_fraction=assumed_fraction,
+    )  # fmt: skip

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from attacks.shifted_mean import ShiftedMean
+from client.machine import make_machine
+from tagma.errors import SettingError
+from tagma.settings import compose
+from tagma.streams import stream
+from tasks.chosen import task_of
+from tasks.mixture_regression import MixtureRegression
+from tests.tasks.test_mean_estimation import make, overrides
+
+
+def test_all_points_are_shifted_by_one_vector_of_half_the_scale(features):
+    task = make(features)
+    own, shifted = task.data(3), ShiftedMean(scale=4.0).data(task, 3, stream(0, "x"))
+    shift = shifted.inputs - own.inputs
+    expected = 4.0 * (stream(0, "x").integers(0, 2, size=2) - 0.5)
+    assert np.allclose(shift, expected)
+    assert np.abs(expected).tolist() == [2.0, 2.0]
+
+
+def test_machines_draw_their_own_shifts_once(features):
+    settings = compose(overrides(features))
+    task = task_of(settings)
+    liars = np.flatnonzero(task.truth().labels < 0)
+    machines = [make_machine(settings, number=int(n), byzantine=True) for n in liars]
+    shifts = [m.data.inputs[0] - task.data(m.number).inputs[0] for m in machines]
+    assert len(np.unique(np.round(shifts, 6), axis=0)) > 1
+    again = make_machine(settings, number=int(liars[0]), byzantine=True)
+    assert np.array_equal(again.data.inputs, machines[0].data.inputs)
+
+
+def test_gradients_and_local_model_agree(features):
+    settings = compose(overrides(features))
+    liar = int(np.flatnonzero(task_of(settings).truth().labels < 0)[0])
+    machine = make_machine(settings, number=liar, byzantine=True)
+    model = np.array([3.0, -1.0])
+    assert np.allclose(machine.gradient(model), model - machine.erm())
+
+
+def test_a_regression_is_refused():
+    task = MixtureRegression(machines=4, clusters=2, dim=3, samples=5, noise=0.0, seed=1)
+    with pytest.raises(SettingError, match="attack=shifted_mean: needs task=mean_estimation"):
+        ShiftedMean().data(task, 0, stream(0, "x"))

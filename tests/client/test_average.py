@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from client.solvers.average import average
+from client.solvers.chosen import solver_of
+from client.solvers.lbfgs import lbfgs
+from tagma.errors import SettingError
+from tagma.settings import compose
+from tasks.task import Data
+from tests.tasks.test_mean_estimation import make
+
+
+def test_the_average_by_hand():
+    solution = average(None, Data(np.array([[1.0, 0.0], [3.0, 5.0], [2.0, 1.0]]), np.zeros(3)))
+    assert solution.model.tolist() == [2.0, 2.0]
+    assert solution.stopped == "solved"
+
+
+def test_the_average_is_what_a_general_solver_finds(features):
+    task = make(features)
+    data = task.data(0)
+    general = lbfgs(task, data, tolerance=1e-10, iterations=100, ridge=0.0)
+    assert np.allclose(average(task, data).model, general.model)
+
+
+def test_the_average_refuses_a_regression():
+    with pytest.raises(SettingError, match="solver=average: is for mean estimation only"):
+        solver_of(compose(["solver=average"]))
+
+
+def test_least_squares_refuse_mean_estimation():
+    with pytest.raises(SettingError, match="solver=closed_form: is for least squares only"):
+        solver_of(compose(["task=mean_estimation", "solver=closed_form"]))
