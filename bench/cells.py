@@ -51,18 +51,23 @@ class RunCell:
     method: str
     trial: int
     overrides: tuple[str, ...]
+    seed: int
 
     @property
     def key(self) -> str:
-        """A hash of the resolved configuration and the code."""
-        settings = vars(compose(self.overrides))
+        """A hash of the resolved configuration and the code.
+
+        Composing is slow, so the seed is put into the configuration that all trials share.
+        """
+        settings = vars(compose(self.overrides)) | {"seed": self.seed}
         return _hash({k: v for k, v in settings.items() if k not in ("overrides", "output")})
 
     def run(self) -> dict[str, Any]:
         """Run the federation in a temporary folder."""
         logging.getLogger("flwr").setLevel(logging.ERROR)
         with TemporaryDirectory() as scratch:
-            inprocess.run(compose(self.overrides), Path(scratch), lambda event: None)
+            settings = compose((*self.overrides, f"seed={self.seed}"))
+            inprocess.run(settings, Path(scratch), lambda event: None)
             return read_metrics(Path(scratch))
 
 

@@ -67,7 +67,7 @@ def compose(overrides: Sequence[str]) -> Settings:
     return _compose(tuple(overrides))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
 def _compose(overrides: tuple[str, ...]) -> Settings:
     with _LOCK, _own_hydra():
         try:

@@ -43,11 +43,11 @@ def runs(
 
     def cells(trials: int, seed: int, overrides: Sequence[str]) -> list[RunCell]:
         made = [
-            RunCell(method, trial, (*common, *own, *overrides, f"seed={seed + trial}"))
+            RunCell(method, trial, (*common, *own, *overrides), seed + trial)
             for trial in range(trials)
             for method, own in methods.items()
         ]
-        for settings in dict.fromkeys(cell.overrides[:-1] for cell in made):
+        for settings in dict.fromkeys(cell.overrides for cell in made):
             check(compose(settings))
         return made
 

@@ -15,16 +15,19 @@ from tests.conftest import SMALL
 
 
 def cells(count, *more):
-    return [RunCell("a", trial, (*SMALL, *more, f"seed={trial}")) for trial in range(count)]
+    return [RunCell("a", trial, (*SMALL, *more), seed=trial) for trial in range(count)]
 
 
 def test_the_key_is_that_of_the_resolved_configuration():
-    first = RunCell("a", 0, ("rounds=3", "seed=1"))
-    assert first.key == RunCell("b", 7, ("seed=1", "rounds=3")).key
-    assert first.key == RunCell("a", 0, ("rounds=3", "seed=1", "attack.fraction=0.3")).key
-    assert first.key == RunCell("a", 0, ("rounds=3", "seed=1", "output=elsewhere")).key
-    assert first.key != RunCell("a", 0, ("rounds=3", "seed=2")).key
-    assert first.key != RunCell("a", 0, ("rounds=3", "seed=1", "attack.fraction=0.2")).key
+    def key(*overrides, seed=1):
+        return RunCell("any", 0, overrides, seed).key
+
+    first = key("rounds=3")
+    assert first == key("rounds=3", "attack.fraction=0.3")
+    assert first == key("rounds=3", "output=elsewhere")
+    assert first == key("seed=7", "rounds=3")
+    assert first != key("rounds=3", seed=2)
+    assert first != key("rounds=3", "attack.fraction=0.2")
 
 
 def test_finished_cells_are_not_run_again(tmp_path):
@@ -39,7 +42,7 @@ def test_finished_cells_are_not_run_again(tmp_path):
 
 
 def test_a_cell_that_fails_is_reported_and_the_rest_goes_on(tmp_path):
-    broken = RunCell("b", 0, (*SMALL, "clustering.k=3", "clustering.init=partial"))
+    broken = RunCell("b", 0, (*SMALL, "clustering.k=3", "clustering.init=partial"), 0)
     outcomes = run_cells([broken, *cells(1)], tmp_path, workers=1, progress=lambda *n: None)
     assert outcomes[0].metrics is None
     assert "clustering.init=partial" in outcomes[0].error

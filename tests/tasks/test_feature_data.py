@@ -107,6 +107,7 @@ def test_npz_of_something_else_than_real_numbers_is_refused(save, matrix):
         ("cut.npz", b"PK\x03\x04"),
         ("binary.txt", bytes(range(256))),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_file_of_another_format_is_refused_in_one_line(write, name, content):
     assert "cannot be read as" in refused(write(name, content))
