@@ -9,6 +9,7 @@ from flwr.app import Context
 
 from attacks.attack import Attack
 from tagma.arrays import Mask
+from tagma.errors import SettingError
 from tagma.plugins import build, settings_of
 from tagma.settings import Settings
 from tasks.chosen import task_of
@@ -34,10 +35,20 @@ def adversary_of(settings: Settings) -> Adversary:
     chosen = dict(settings.choice("attack"))
     share = {"fraction": chosen.pop("fraction")} if "fraction" in chosen else {}
     fraction = settings_of(_share, "attack", share, {})["fraction"]
-    return Adversary(
-        attack=build("attack", chosen),
-        byzantine=byzantine_machines(task_of(settings).machines, fraction, settings.seed),
-    )
+    attack = build("attack", chosen)
+    if not isinstance(attack, Attack):
+        raise SettingError(
+            "attack._target_",
+            chosen["_target_"],
+            "must derive from LocalAttack or OmniscientAttack",
+        )
+    machines = task_of(settings).machines
+    byzantine = byzantine_machines(machines, fraction, settings.seed)
+    if 2 * byzantine.sum() >= machines:
+        raise SettingError(
+            "attack.fraction", fraction, f"makes {byzantine.sum()} of {machines} machines Byzantine"
+        )
+    return Adversary(attack, byzantine)
 
 
 def is_byzantine(settings: Settings, context: Context) -> bool:

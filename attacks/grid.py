@@ -16,16 +16,19 @@ from flwr.supercore.run import Run
 from attacks.attack import FederationView, OmniscientAttack
 from tagma.arrays import Array, Mask
 from tagma.streams import stream
-from tagma.wire import ABOUT, MACHINE, MODEL, UPDATE, MalformedVector, pack, unpack_any
+from tagma.wire import ABOUT, MACHINE, MODEL, UPDATE, MalformedVector, pack, unpack, unpack_any
 
 
 class AttackedGrid(Grid):
     """A Grid whose Byzantine machines collude; who they are is known by machine number."""
 
-    def __init__(self, grid: Grid, attack: OmniscientAttack, byzantine: Mask, seed: int) -> None:
+    def __init__(
+        self, grid: Grid, attack: OmniscientAttack, byzantine: Mask, *, dim: int, seed: int
+    ) -> None:
         self._grid = grid
         self._attack = attack
         self._byzantine = byzantine
+        self._dim = dim
         self._seed = seed
         self._machine_of_node: dict[int, int] = {}
 
@@ -36,45 +39,53 @@ class AttackedGrid(Grid):
         sent = list(messages)
         replies = list(self._grid.send_and_receive(sent, timeout=timeout))
         if sent and sent[0].metadata.message_type.startswith("train"):
-            self._forge({message.metadata.dst_node_id: message for message in sent}, replies)
+            self._forge(sent, replies)
         return replies
 
-    def _forge(self, sent: dict[int, Message], replies: list[Message]) -> None:
-        updates: dict[int, Array] = {}
-        for reply in sorted(replies, key=self._machine):
-            update = _update_of(reply)
-            if update is not None:
-                updates[reply.metadata.src_node_id] = update
-        liars = [node for node in updates if self._lies(node)]
-        honest = [node for node in updates if not self._lies(node)]
+    def _forge(self, sent: list[Message], replies: list[Message]) -> None:
+        """Replace what the liars sent; replies that are broken anyway are left to the strategy."""
+        asked = {message.metadata.message_id: message for message in sent}
+        sound: dict[int, tuple[Message, Message, Array]] = {}
+        for reply in replies:
+            instruction = asked.get(reply.metadata.reply_to_message_id)
+            update = self._update_of(reply)
+            if instruction is not None and update is not None:
+                machine = self._machine(instruction, reply)
+                if machine is not None:
+                    sound[machine] = (instruction, reply, update)
+        liars = [machine for machine in sorted(sound) if self._byzantine[machine]]
+        honest = [machine for machine in sorted(sound) if not self._byzantine[machine]]
         if not liars or not honest:
             return
-        instruction = sent[liars[0]]
+        metadata = sent[0].metadata
         view = FederationView(
-            stage=instruction.metadata.message_type.partition(".")[2],
-            honest=np.array([updates[node] for node in honest]),
-            own=np.array([updates[node] for node in liars]),
-            honest_models=_models([sent[node] for node in honest]),
-            own_models=_models([sent[node] for node in liars]),
-            machines=np.array([self._machine_of_node[node] for node in liars]),
-            random=stream(self._seed, "collusion", int(instruction.metadata.group_id)),
+            stage=metadata.message_type.partition(".")[2],
+            honest=np.array([sound[machine][2] for machine in honest]),
+            own=np.array([sound[machine][2] for machine in liars]),
+            honest_models=_models([sound[machine][0] for machine in honest]),
+            own_models=_models([sound[machine][0] for machine in liars]),
+            machines=np.array(liars),
+            random=stream(self._seed, "collusion", int(metadata.group_id)),
         )
-        forged = dict(zip(liars, self._attack.forge(view), strict=True))
-        for reply in replies:
-            if reply.metadata.src_node_id in forged:
-                reply.content[UPDATE] = pack(forged[reply.metadata.src_node_id])
+        for machine, forged in zip(liars, self._attack.forge(view), strict=True):
+            sound[machine][1].content[UPDATE] = pack(forged)
 
-    def _machine(self, reply: Message) -> int:
-        """The machine behind a reply, learnt in round 1; nodes without one sort last."""
-        node = reply.metadata.src_node_id
-        about = reply.content.get(ABOUT) if reply.has_content() else None
-        if isinstance(about, ConfigRecord) and isinstance(about.get(MACHINE), int):
-            self._machine_of_node[node] = int(about[MACHINE])  # type: ignore[arg-type]
-        return self._machine_of_node.get(node, len(self._byzantine))
+    def _machine(self, instruction: Message, reply: Message) -> int | None:
+        """The machine that was asked, as it said in round 1."""
+        node = instruction.metadata.dst_node_id
+        if instruction.metadata.group_id == "1":
+            about = reply.content.get(ABOUT)
+            number = about.get(MACHINE) if isinstance(about, ConfigRecord) else None
+            if isinstance(number, int) and 0 <= number < len(self._byzantine):
+                self._machine_of_node[node] = number
+        return self._machine_of_node.get(node)
 
-    def _lies(self, node: int) -> bool:
-        machine = self._machine_of_node.get(node, -1)
-        return 0 <= machine < len(self._byzantine) and bool(self._byzantine[machine])
+    def _update_of(self, reply: Message) -> Array | None:
+        try:
+            update = unpack(reply.content[UPDATE], self._dim)
+        except (MalformedVector, ValueError, KeyError):
+            return None
+        return update if np.isfinite(update).all() else None
 
     # The rest passes through.
 
@@ -113,13 +124,6 @@ class AttackedGrid(Grid):
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
         """Not offered: an attack needs all replies of a round together."""
         raise NotImplementedError("an attacked federation uses send_and_receive")
-
-
-def _update_of(reply: Message) -> Array | None:
-    try:
-        return unpack_any(reply.content[UPDATE])
-    except (MalformedVector, ValueError, KeyError):
-        return None
 
 
 def _models(instructions: list[Message]) -> Array | None:

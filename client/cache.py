@@ -4,8 +4,6 @@ Making a machine's data again costs more than a gradient of them, and a process 
 plays many machines in turn.
 """
 
-from collections import OrderedDict
-
 from flwr.app import Context
 
 from attacks.byzantine import is_byzantine, machine_number
@@ -13,9 +11,10 @@ from client.machine import Machine, make_machine
 from tagma.settings import settings_from
 
 _LIMIT = 512 * 2**20
-"""Bytes of data that one process keeps; the machine used longest ago goes first."""
+"""Bytes of data that one process keeps. What does not fit is made again every time: machines take
+turns, so that making room would throw out just the one that comes next."""
 
-_machines: OrderedDict[tuple[str, int, bool], Machine] = OrderedDict()
+_machines: dict[tuple[str, int, bool], Machine] = {}
 
 
 def machine_of(context: Context) -> Machine:
@@ -23,11 +22,12 @@ def machine_of(context: Context) -> Machine:
     text = str(context.run_config["overrides"])
     settings = settings_from(text)
     key = (text, machine_number(context), is_byzantine(settings, context))
-    machine = _machines.pop(key, None)
+    machine = _machines.get(key)
     if machine is None:
+        if _machines and next(iter(_machines))[0] != text:
+            _machines.clear()  # another run has begun
         machine = make_machine(settings, number=key[1], byzantine=key[2])
         size = max(1, machine.data.inputs.nbytes + machine.data.targets.nbytes)
-        while len(_machines) >= max(1, _LIMIT // size):
-            _machines.popitem(last=False)
-    _machines[key] = machine
+        if len(_machines) < max(1, _LIMIT // size):
+            _machines[key] = machine
     return machine

@@ -2,25 +2,25 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from launch.engines import inprocess
-from server.folder import read_metrics, write_metrics
+from server.folder import read_metrics
 from tagma.settings import Settings, compose
 from tasks.chosen import task_of
 
 _INSTEAD = ["strategy=oracle", "engine=inprocess", "evaluate=false"]
 
 
-def add_oracle(settings: Settings, folder: Path) -> None:
-    """Run the same federation with the true clusters given; put its error into metrics.json."""
+def oracle_errors(settings: Settings) -> dict[str, Any]:
+    """What metrics.json says of the same federation with the true clusters given."""
     if not settings.oracle or task_of(settings).truth() is None:
-        return
+        return {}
+    kept = [text for text in settings.overrides if not text.lstrip("+~").startswith("engine")]
     with TemporaryDirectory() as scratch:
-        inprocess.run(
-            compose([*settings.overrides, *_INSTEAD]), Path(scratch), observer=lambda event: None
-        )
-        oracle = read_metrics(Path(scratch))
-    metrics = read_metrics(folder)
-    metrics["oracle_error"] = oracle["estimation_error"]
-    metrics["oracle_error_per_round"] = oracle["estimation_error_per_round"]
-    write_metrics(folder, metrics)
+        inprocess.run(compose([*kept, *_INSTEAD]), Path(scratch), observer=lambda event: None)
+        metrics = read_metrics(Path(scratch))
+    return {
+        "oracle_error": metrics["estimation_error"],
+        "oracle_error_per_round": metrics["estimation_error_per_round"],
+    }

@@ -1,11 +1,13 @@
 """`tagma run`: compose, check, run on an engine, and show what came out."""
 
 import logging
+import os
 import sys
 from pathlib import Path
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from attacks.byzantine import adversary_of
@@ -13,13 +15,14 @@ from bench.report import write_run_report
 from client.machine import make_machine
 from client.solvers.chosen import solver_of
 from launch.console import say, warn
-from launch.oracle import add_oracle
+from launch.oracle import oracle_errors
 from launch.progress import RunProgress
 from launch.table import print_summary
-from server.folder import read_metrics
+from server.folder import RESULTS, read_metrics, write_metrics
 from server.wiring import algorithm_of, warnings_of
+from tagma.errors import TagmaError
 from tagma.plugins import build
-from tagma.settings import CONF, Settings, compose, from_config
+from tagma.settings import CONF, Settings, compose, explain_outside, from_config
 
 _HELP = """tagma run [overrides]: one federation, from local models to a report.
 
@@ -40,6 +43,14 @@ def main(arguments: list[str]) -> None:
     if "--help" in arguments or "-h" in arguments:
         say(_HELP)
         return
+    for argument in arguments:
+        if argument.startswith(
+            ("--config-dir", "--config-name", "--config-path", "-cd", "-cn", "-cp")
+        ):
+            raise TagmaError(
+                f"{argument}: clients compose the settings themselves and would not see it; use "
+                "'hydra.searchpath=[file://FOLDER]' instead"
+            )
     if not any(argument.startswith("-") for argument in arguments):
         check(compose(arguments))
     sys.argv = ["tagma run", *arguments]
@@ -49,10 +60,17 @@ def main(arguments: list[str]) -> None:
         # Hydra would report an exception in its own way, with a traceback.
         try:
             _job(config)
-        except (Exception, KeyboardInterrupt) as failure:
+        except Exception as failure:
             failures.append(failure)
 
-    hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # let Hydra's own exceptions through as well
+    try:
+        hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
+    except HydraException as error:
+        overrides = [text for text in arguments if not text.startswith("-")]
+        raise explain_outside(error, overrides) from None
+    except OSError as error:
+        raise TagmaError(f"the run folder cannot be made: {error}") from None
     if failures:
         raise failures[0]
 
@@ -83,13 +101,22 @@ def _job(config: DictConfig) -> None:
 def run(settings: Settings, folder: Path) -> None:
     """Run one federation on its engine; the folder holds the whole result afterwards."""
     log_to_root("flwr")
-    for warning in warnings_of(settings):
+    before = warnings_of(settings)
+    for warning in before:
         warn(warning)
+    for stale in RESULTS:
+        (folder / stale).unlink(missing_ok=True)
     engine = build("engine", settings.choice("engine"))
     with RunProgress(settings.rounds + 1) as progress:
+        # The oracle comes first: once metrics.json is there, the result is whole but for the page.
+        oracle = oracle_errors(settings)
         engine(settings, folder, progress)
-    add_oracle(settings, folder)
+    metrics = read_metrics(folder) | oracle
+    write_metrics(folder, metrics)
     write_run_report(folder)
+    for warning in metrics["warnings"]:
+        if warning not in before:
+            warn(warning)
 
 
 def log_to_root(name: str) -> None:

@@ -31,7 +31,9 @@ def run_federation(
     task, adversary = task_of(settings), adversary_of(settings)
     algorithm = algorithm_of(settings)
     if isinstance(adversary.attack, OmniscientAttack):
-        grid = AttackedGrid(grid, adversary.attack, adversary.byzantine, settings.seed)
+        grid = AttackedGrid(
+            grid, adversary.attack, adversary.byzantine, dim=task.dim, seed=settings.seed
+        )
     folder.mkdir(parents=True, exist_ok=True)
     rounds = settings.rounds + 1
     recorder = Recorder(rounds, task.truth(), adversary.byzantine, [History(folder), *observers])

@@ -21,6 +21,8 @@ from server.recorder import Recorder
 METRICS, HISTORY, CLUSTERS, MODELS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
 )  # fmt: skip
+RESULTS = (METRICS, HISTORY, CLUSTERS, MODELS, "report.html")
+"""Every file that a run leaves, but for logs and settings."""
 _HISTORY_COLUMNS = [field.name for field in fields(RoundFinished) if field.name != "rounds"]
 
 

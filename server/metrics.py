@@ -46,11 +46,24 @@ def summarise(settings: Settings, recorder: Recorder, losses: dict[int, float]) 
         },
         "seconds": recorder.seconds | {"total": sum(recorder.seconds.values())},
         "messages": recorder.messages,
-        "warnings": warnings_of(settings),
+        "warnings": warnings_of(settings) + _afterthoughts(recorder),
         "seed": settings.seed,
         "engine": _name(settings, "engine", part=-2),
         "version": __version__,
     }
+
+
+def _afterthoughts(recorder: Recorder) -> list[str]:
+    """What can be seen to have gone wrong, without knowing the truth."""
+    found = [
+        f"cluster {number} has no machine within its ball: liars may be its majority; try more "
+        "clustering.restarts or clustering.extra_clusters=1"
+        for number, cluster in enumerate(recorder.clusters())
+        if cluster["size"] and cluster["trimmed"] == cluster["size"]
+    ]
+    if recorder.truth is not None and recorder.events[-1].estimation_error is None:
+        found.append("the models diverged: try a smaller optimiser.step")
+    return found
 
 
 def _name(settings: Settings, group: str, part: int = -1) -> str:

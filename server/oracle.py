@@ -1,8 +1,10 @@
 """The oracle of the paper: the same stage III, with the true clusters of honest machines given.
 
 Byzantine machines join the cluster whose true centre is nearest to the local model they sent, as
-they would under perfect clustering: what remains is the error that no clustering can remove. With
-`exclude_byzantine` they are left out: that is the error of a federation without liars.
+they would under perfect clustering: what remains is the error of this stage III. Liars who send
+something far from every centre can be the majority where they join; then this is no yardstick for a
+run that gives them a cluster of their own. With `exclude_byzantine` they are left out: that is the
+error of a federation without liars.
 """
 
 import numpy as np

@@ -18,6 +18,9 @@ from strategies.three_stage import Round
 from tagma.arrays import Array, Labels, Mask
 from tasks.task import Truth
 
+_DIVERGED = 1e100
+"""Errors beyond this are no numbers that anybody should read."""
+
 
 class Recorder:
     """The memory of a run; `observe_round` is the strategy's callback."""
@@ -56,6 +59,8 @@ class Recorder:
         error = None
         if self.truth is not None:
             error = estimation_error(outcome.state.models, self.truth.centres)
+            if error > _DIVERGED:
+                error = None
         event = RoundFinished(
             round=outcome.number,
             rounds=self.rounds,

@@ -39,7 +39,7 @@ def warnings_of(settings: Settings) -> list[str]:
     found = list(task_of(settings).warnings())
     beta = settings.choice("aggregation").get("beta")
     fraction = settings.choice("attack").get("fraction", 0)
-    if beta is not None and beta < fraction:
+    if beta is not None and float(beta) < float(fraction):
         found.append(
             f"aggregation.beta={beta} is below attack.fraction={fraction}: the trimmed mean cannot "
             "remove all liars"
@@ -54,7 +54,7 @@ def _cluster_machines(settings: Settings) -> ClusterMachines:
     )
     own = {key: value for key, value in group.items() if key not in _OURS}
     build("clustering", own)
-    own["k"] += ours["extra_clusters"]
+    own["k"] = int(own["k"]) + ours["extra_clusters"]
     machines = task_of(settings).machines
     if own["k"] > machines:
         raise SettingError("clustering.k", own["k"], f"must not exceed task.machines={machines}")

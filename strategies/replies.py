@@ -18,6 +18,8 @@ from tagma.wire import ABOUT, LOSS, MACHINE, METRICS, UPDATE, MalformedVector, u
 _LARGEST = 1e150
 """Entries beyond this are as useless as infinite ones: their squares overflow."""
 
+_DETAIL = 300
+"""Characters of an error that are kept."""
 _MACHINES = 2**31
 """Machine numbers are below this."""
 
@@ -40,6 +42,8 @@ class Rejection:
     reason: str
     machine: int | None = None
     """The number that the machine gives itself, where it could be read; only in round 1."""
+    detail: str = ""
+    """What an error reply says."""
 
 
 class _Unusable(Exception):
@@ -51,15 +55,16 @@ def check_replies(
 ) -> tuple[list[Reply], list[Rejection]]:
     """Usable replies and rejections, each in the order of node numbers.
 
-    `sent` maps the message ids of this round to nodes. The sender that a reply names is not
-    trusted: error replies for unreachable nodes carry a wrong one.
+    `sent` maps the message ids of this round to nodes. An error reply is that of the node that was
+    asked, whoever it names: those for unreachable nodes name a wrong one.
     """
     answered: dict[int, Reply | Rejection] = {}
     repeated = []
     for message in replies:
-        node = sent.get(message.metadata.reply_to_message_id)
-        if node is None:
-            repeated.append(Rejection(message.metadata.src_node_id, "unsolicited"))
+        node = sent.get(str(message.metadata.reply_to_message_id))
+        source = message.metadata.src_node_id
+        if node is None or (message.has_content() and source != node):
+            repeated.append(Rejection(source, "unsolicited"))
         elif node in answered:
             repeated.append(Rejection(node, "duplicate"))
         else:
@@ -76,7 +81,7 @@ def _check(node: int, message: Message, length: int, first_round: bool) -> Reply
     machine = None
     try:
         if message.has_error():
-            raise _Unusable("error")
+            return Rejection(node, "error", detail=str(message.error.reason)[:_DETAIL])
         if not message.has_content():
             raise _Unusable("empty")
         content = message.content
@@ -87,6 +92,8 @@ def _check(node: int, message: Message, length: int, first_round: bool) -> Reply
         return Reply(node, _vector(content[UPDATE], length), machine)
     except (_Unusable, MalformedVector) as problem:
         return Rejection(node, str(problem), machine)
+    except Exception:  # records that break even the checks
+        return Rejection(node, "malformed", machine)
 
 
 def _vector(record: object, length: int) -> Array:
@@ -114,6 +121,6 @@ def check_losses(sent: Mapping[str, int], replies: Iterable[Message]) -> dict[in
             continue
         record = message.content.get(METRICS)
         loss = record.get(LOSS) if isinstance(record, MetricRecord) else None
-        if isinstance(loss, float) and np.isfinite(loss):
+        if isinstance(loss, float) and abs(loss) <= _LARGEST:
             losses[node] = loss
     return losses

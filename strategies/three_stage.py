@@ -7,6 +7,7 @@ ids, which are random, nor on the order of replies. A number that is claimed twi
 claimants take part under new numbers, after all others.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from strategies.replies import Rejection, Reply, check_losses, check_replies
 from tagma.arrays import Array
 from tagma.errors import FederationError
 from tagma.wire import MODEL, pack
+
+_log = logging.getLogger("tagma")
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,9 @@ class ThreeStage(Strategy):
         usable, rejections = check_replies(
             self._sent_nodes(), replies, length=self.dim, first_round=server_round == 1
         )
+        for rejection in rejections[:3]:
+            if rejection.detail:
+                _log.warning("round %d: a client failed: %s", server_round, rejection.detail)
         stage, erms = "erm", None
         if server_round == 1:
             erms = self._begin(usable, rejections)
@@ -100,9 +106,7 @@ class ThreeStage(Strategy):
                 state=self.state,
                 erms=erms,
                 used=len(usable),
-                rejected=[
-                    (self._machine_of_node.get(r.node, r.machine), r.reason) for r in rejections
-                ],
+                rejected=[(self._named(r), r.reason) for r in rejections],
                 sent=len(self._sent),
                 exchange_seconds=received_at - self._sent_at,
                 aggregation_seconds=perf_counter() - received_at,
@@ -113,7 +117,7 @@ class ThreeStage(Strategy):
 
     def _begin(self, usable: list[Reply], rejections: list[Rejection]) -> Array:
         if not usable:
-            reasons = ", ".join(sorted({rejection.reason for rejection in rejections}))
+            reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
             raise FederationError(
                 f"no machine sent a usable local model ({reasons or 'there are no machines'})"
             )
@@ -122,6 +126,13 @@ class ThreeStage(Strategy):
         machines, erms = self._stack(usable)
         self.state = self.algorithm.begin(machines, erms)
         return erms
+
+    def _named(self, rejection: Rejection) -> int | None:
+        """The machine behind a rejection; a number that another node holds is not believed."""
+        known = self._machine_of_node.get(rejection.node)
+        if known is not None or rejection.machine in self._machine_of_node.values():
+            return known
+        return rejection.machine
 
     def _advance(self, usable: list[Reply]) -> None:
         assert self.state is not None
@@ -161,10 +172,11 @@ class ThreeStage(Strategy):
             record = RecordDict()
             record[MODEL] = pack(model)
             records.append(record)
+        state = self.state
+        cluster = dict(zip(state.machines.tolist(), state.clustering.labels.tolist(), strict=True))
         return [
-            _message(records[cluster], node, message_type, server_round)
+            _message(records[cluster[machine]], node, message_type, server_round)
             for node, machine in self._machine_of_node.items()
-            if (cluster := self.state.cluster_of(machine)) is not None
         ]
 
     def _sent_nodes(self) -> dict[str, int]:

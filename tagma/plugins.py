@@ -47,7 +47,7 @@ def _model_of(plugin: Callable[..., Any], given: frozenset[str]) -> type[BaseMod
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[parameter.name] = (hints.get(parameter.name, Any), default)
     name = getattr(plugin, "__name__", "plugin")
-    return create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+    return create_model(name, __config__=ConfigDict(extra="forbid", allow_inf_nan=False), **fields)
 
 
 def settings_of(

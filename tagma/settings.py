@@ -28,6 +28,9 @@ from tagma.errors import SettingError, TagmaError
 from tagma.plugins import settings_of, unknown
 
 CONF = Path(conf.__file__).parent
+GROUPS = (
+    "task", "solver", "strategy", "clustering", "aggregation", "optimiser", "attack", "engine",
+)  # fmt: skip
 _LOCK = Lock()
 
 
@@ -95,8 +98,11 @@ def from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
         plain: dict[str, Any] = OmegaConf.to_container(config, resolve=True)  # type: ignore[assignment]
     except OmegaConfBaseException as error:
         raise TagmaError(_first_line(error)) from None
-    groups = {key: value for key, value in plain.items() if isinstance(value, dict)}
-    values = {key: value for key, value in plain.items() if key not in groups}
+    groups = {key: plain.pop(key, None) for key in GROUPS}
+    for group, value in groups.items():
+        if not isinstance(value, dict):
+            raise SettingError(group, value, f"must be one of {', '.join(_choices(group))}")
+    values = plain
     given = {"groups": MappingProxyType(groups), "overrides": tuple(overrides)}
     try:
         return Settings(**settings_of(Settings, "", values, given))
@@ -139,6 +145,12 @@ def explain(error: HydraException, overrides: Sequence[str]) -> TagmaError:
         if f"'{key}'" in _first_line(error):
             return TagmaError(f"{text}: {unknown(key, _known_keys(overrides, key))}")
     return TagmaError(_first_line(error))
+
+
+def explain_outside(error: HydraException, overrides: Sequence[str]) -> TagmaError:
+    """The same for an error that arose outside of `compose`."""
+    with _LOCK, _own_hydra():
+        return explain(error, overrides)
 
 
 def _choices(group: str) -> list[str]:

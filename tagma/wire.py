@@ -60,11 +60,13 @@ def unpack(record: object, length: int) -> Array:
     if not isinstance(record, ArrayRecord) or list(record.keys()) != [VECTOR]:
         raise MalformedVector("unexpected records")
     array = record[VECTOR]
-    if tuple(array.shape) != (length,):
+    if not isinstance(array.shape, tuple | list) or tuple(array.shape) != (length,):
         raise MalformedVector("wrong shape")
     if array.dtype != "float64" or array.stype != _NUMPY:
         raise MalformedVector("wrong dtype")
     header = _header(length)
+    if not isinstance(array.data, bytes):
+        raise MalformedVector("malformed bytes")
     if len(array.data) != len(header) + 8 * length or not array.data.startswith(header):
         raise MalformedVector("malformed bytes")
     return np.frombuffer(array.data, dtype="<f8", offset=len(header))

@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from client.app import app as client_app
 from launch.engines.inprocess_grid import Client, InProcessGrid
 from server.federation import run_federation
 from server.folder import read_metrics
 from tagma.settings import compose, join_overrides
+
+# Machines that run tests are busy; how long an example takes says nothing.
+hypothesis_settings.register_profile("tagma", deadline=None)
+hypothesis_settings.load_profile("tagma")
 
 SMALL = [
     "task.machines=20",

@@ -20,7 +20,7 @@ _OPTIMISERS = {
     "TM": ("aggregation=trimmed_mean", "aggregation.beta=0.4"),
     "FA": ("aggregation=trimmed_mean", "aggregation.beta=0.4", "optimiser=local"),
 }
-_STARTS = {"random": "one random start", "restarts": "20 restarts"}
+_STARTS = {"random": "one random start", "restarts": "40 restarts"}
 
 
 def _label(short: str, optimiser: str, start: str) -> str:

@@ -1,14 +1,15 @@
 """A Flower Grid that calls the ClientApp in the same process.
 
 It runs the unmodified strategy and ClientApp. Each client gets its own copies of the records of a
-message, as it would over a network, so that no client can change what another one sees: arrays are
-immutable bytes, so copying the dictionaries around them is enough.
+message, as it would over a network, so that no client can change what another one sees: bytes are
+immutable, so copying what is around them is enough.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import count
 
-from flwr.app import Context, Error, Message, RecordDict
+from flwr.app import Array, ArrayRecord, Context, Error, Message, RecordDict
 from flwr.app.metadata import Metadata
 from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
@@ -90,18 +91,32 @@ class InProcessGrid(Grid):
             reply = self._client(_own_copy(message), self._contexts[message.metadata.dst_node_id])
             if not isinstance(reply, Message):
                 raise TypeError(f"the client returned {type(reply).__name__} instead of a Message")
-        except Exception as problem:  # a client may fail in any way; the server must not
-            error = Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, repr(problem))
-            reply = Message(error, reply_to=message)
+            # As over a network, who answered and what is not for the client to say.
+            reply.metadata.__dict__["_src_node_id"] = message.metadata.dst_node_id
+            reply.metadata.__dict__["_reply_to_message_id"] = message.metadata.message_id
+        except (Exception, SystemExit) as problem:  # a client may fail in any way
+            reply = Message(_error(problem), reply_to=message)
         return reply
+
+
+def _error(problem: BaseException) -> Error:
+    reason = type(problem).__name__
+    with suppress(Exception):
+        reason = f"{reason}: {problem}"
+    return Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, reason)
 
 
 def _own_copy(message: Message) -> Message:
     content = message.content.copy()
     for name, record in content.items():
-        content[name] = record.copy()
+        content[name] = own = record.copy()
+        if isinstance(own, ArrayRecord):
+            for key, array in own.items():
+                copy = Array.__new__(Array)
+                copy.__dict__.update(array.__dict__)
+                own[key] = copy
     metadata = Metadata.__new__(Metadata)
     metadata.__dict__.update(message.metadata.__dict__)
-    copy = Message.__new__(Message)
-    copy.__dict__.update(_metadata=metadata, _content=content, _error=None)
-    return copy
+    received = Message.__new__(Message)
+    received.__dict__.update(_metadata=metadata, _content=content, _error=None)
+    return received

@@ -48,12 +48,17 @@ def run(
 
     folder.mkdir(parents=True, exist_ok=True)
     run_on_ray(
-        [*settings.overrides, f"output={folder.resolve()}"],
+        [*settings.overrides, f"output={_quoted(str(folder.resolve()))}"],
         task_of(settings).machines,
         pass_on,
         cpus_per_client=cpus_per_client,
         log=folder / "run.log",
     )
+
+
+def _quoted(text: str) -> str:
+    """A string that Hydra's grammar takes as it is."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def run_on_ray(

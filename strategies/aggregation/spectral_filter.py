@@ -6,24 +6,27 @@ mean of the others is the estimate. Its error is O(sigma sqrt(alpha)) + O(sigma 
 with medians, the part of the liars does not grow with d. This is `IterFilter` of the paper's
 Algorithm 3, and its stage III for high dimension (Yin et al., 2019).
 
-The bound for n rows in R^d is the Marchenko-Pastur edge of isotropic noise, with some room:
+The variance of n rows in R^d may be `factor` times that of noise. The standard deviation of noise
+is the larger of
 
-    factor * edge,    edge = sigma^2 (1 + sqrt(d / n))^2
+- the Marchenko-Pastur edge of isotropic noise, sigma (1 + sqrt(d / n)), and
+- what the rows themselves show in the direction: the length of the shortest interval that holds
+  half of them, or the share 1 - removable if that is less, in units of that of a standard normal
+  variable. By this, noise that is stronger in some directions than in others passes.
 
 Distances in the direction are measured from where the rows are densest, not from their mean or
 median: scattered liars do no harm there even if they are the majority, as can be in the first
-iterations of a clustering. All rows beyond the reach of noise, a squared distance of 2 log(n) edge,
+iterations of a clustering. All rows beyond the reach of noise, sqrt(2 log n) standard deviations,
 are dropped at once; where there are none, the farthest hundredth of the rows.
 
-The result is the same for rotated, moved, scaled and reordered rows. Noise that is much stronger in
-some directions than in others needs a larger factor: with a bound too tight, honest rows are
-dropped until the limit.
+The result is the same for rotated, moved, scaled and reordered rows.
 """
 
 from dataclasses import dataclass
-from math import log, sqrt
+from math import ceil, log, sqrt
 
 import numpy as np
+from scipy.special import ndtri
 
 from strategies.aggregation.spread import Spread
 from tagma.arrays import Array, Labels, Mask
@@ -37,8 +40,8 @@ class Filtered:
     """The mean of the kept rows, shape (d,)."""
     kept: Mask
     """Shape (n,)."""
-    variance: float
-    """The largest variance of the kept rows in any direction."""
+    deviation: float
+    """The largest standard deviation of the kept rows in any direction."""
     bound: float
     """What it was compared with at last."""
     iterations: int
@@ -65,32 +68,43 @@ def filter_subset(
 ) -> Filtered:
     """The same for the rows numbered in `subset`; `spread` is that of all rows."""
     least = len(subset) - int(removable * len(subset))
+    core = min(0.5, 1 - removable)
     iterations = 0
     while True:
-        variance, projections = spread.leading(subset)
-        edge = (sigma * (1 + sqrt(spread.dimension / len(subset)))) ** 2
-        if variance <= factor * edge or len(subset) == least:
+        deviation, projections = spread.leading(subset)
+        edge = sigma * (1 + sqrt(spread.dimension / len(subset)))
+        noise = max(edge, _scale(projections, core))
+        bound = sqrt(factor) * noise
+        if deviation <= bound or len(subset) == least:
             break
-        subset = np.delete(subset, _far_out(projections, edge, len(subset) - least))
+        subset = np.delete(subset, _far_out(projections, noise, len(subset) - least))
         iterations += 1
     kept = np.zeros(len(rows), dtype=bool)
     kept[subset] = True
     return Filtered(
         estimate=rows[subset].mean(axis=0),
         kept=kept,
-        variance=variance,
-        bound=factor * edge,
+        deviation=deviation,
+        bound=bound,
         iterations=iterations,
-        stopped="within the bound" if variance <= factor * edge else "removal limit",
+        stopped="within the bound" if deviation <= bound else "removal limit",
     )
 
 
-def _far_out(projections: Array, edge: float, at_most: int) -> Labels:
+def _scale(values: Array, share: float) -> float:
+    """The standard deviation, if the shortest interval with the share is that of normal values."""
+    count = ceil(share * len(values))
+    ordered = np.sort(values)
+    length = (ordered[count - 1 :] - ordered[: len(values) - count + 1]).min()
+    return float(length / (2 * ndtri((1 + share) / 2)))
+
+
+def _far_out(projections: Array, noise: float, at_most: int) -> Labels:
     """The rows to drop: all beyond the reach of noise, or else the farthest hundredth."""
-    squares = (projections - _densest(projections, 2 * sqrt(edge))) ** 2
-    beyond = int((squares > 2 * log(len(squares)) * edge).sum())
-    count = min(beyond or -(-len(squares) // 100), at_most)
-    return np.argsort(-squares, kind="stable")[:count]
+    distances = np.abs(projections - _densest(projections, 2 * noise))
+    beyond = int((distances > sqrt(2 * log(len(distances))) * noise).sum())
+    count = min(beyond or ceil(len(distances) / 100), at_most)
+    return np.argsort(-distances, kind="stable")[:count]
 
 
 def _densest(values: Array, reach: float) -> float:

@@ -35,7 +35,7 @@ class Spread:
         return self._rows.shape[1]
 
     def leading(self, subset: Labels) -> tuple[float, Array]:
-        """The largest variance in any direction, and the projections on that direction.
+        """The largest standard deviation in any direction, and the projections on that direction.
 
         Both of the rows numbered in `subset`, around their mean; the variance divides by their
         number.
@@ -44,14 +44,14 @@ class Spread:
             gram = self._gram[np.ix_(subset, subset)]
             means = (gram / len(gram)).sum(axis=0)
             spread, direction = _top(gram - means - means[:, None] + means.mean())
-            return (spread / sqrt(len(subset))) ** 2, spread * direction
+            return spread / sqrt(len(subset)), spread * direction
         rows = self._rows[subset]
         rows -= rows.mean(axis=0)
         if self.dimension <= _DENSE:
             spread, direction = _top(rows.T @ rows)
         else:
             spread, direction = _top_by_lanczos(rows)
-        return (spread / sqrt(len(subset))) ** 2, rows @ direction
+        return spread / sqrt(len(subset)), rows @ direction
 
 
 def _top(matrix: Array) -> tuple[float, Array]:

@@ -45,11 +45,40 @@ def test_a_run_leaves_its_folder_and_a_table(tmp_path):
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_no_result(overrides, setting, tmp_path):
-    done = tagma("run", *SMALL[:0], *overrides, cwd=tmp_path)
+    done = tagma("run", *overrides, cwd=tmp_path)
     assert done.returncode != 0
     assert done.stderr.startswith("tagma: error: " + setting)
     assert done.stderr.count("\n") == 1
     assert not list(tmp_path.rglob("metrics.json")) or "-m" in overrides
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [["-m", "clustering=nonsense,kmeans"], ["-m", "seed=1,2", "clustering.raduis=2"],
+     ["hydra.run.dir=/dev/null/x"], ["~attack"], ["+foo.bar=1"], ["--config-name", "other"]],
+)  # fmt: skip
+def test_other_mistakes_are_one_line_as_well(overrides, tmp_path):
+    done = tagma("run", *overrides, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("tagma: error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_failed_run_does_not_leave_an_older_result_behind(tmp_path):
+    tagma("run", *SMALL, "hydra.run.dir=out", cwd=tmp_path)
+    assert (tmp_path / "out/metrics.json").exists()
+    (tmp_path / "mine.py").write_text("def broken(updates):\n    raise ValueError('no')\n")
+    own = ["aggregation=mean", "aggregation._target_=mine.broken"]
+    assert tagma("run", *SMALL, *own, "hydra.run.dir=out", cwd=tmp_path).returncode != 0
+    assert not (tmp_path / "out/metrics.json").exists()
+    assert not (tmp_path / "out/report.html").exists()
+
+
+def test_an_attack_that_is_none_is_refused(tmp_path):
+    (tmp_path / "mine.py").write_text("class Odd:\n    def forge(self, honest, view): return 0\n")
+    own = ["attack=sign_flip", "attack._target_=mine.Odd", "~attack.scale"]
+    done = tagma("run", *SMALL, *own, cwd=tmp_path)
+    assert "attack._target_=mine.Odd: must derive from LocalAttack" in done.stderr
 
 
 def test_debug_shows_where_a_mistake_arose(tmp_path):

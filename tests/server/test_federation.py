@@ -114,3 +114,34 @@ def test_the_papers_measures_of_stage_two_are_reported_per_iteration(run_small):
         assert len(metrics[name]) == steps
         assert metrics[name][0] > metrics[name][-1]
     assert metrics["centre_error_per_iteration"][-1] < 0.5
+
+
+def test_the_papers_liars_are_all_outside_the_balls(run_small):
+    metrics = run_small()
+    assert sum(cluster["byzantine"] for cluster in metrics["clusters"]) == 6
+    assert sum(cluster["trimmed"] for cluster in metrics["clusters"]) == 6
+
+
+def test_extra_clusters_are_fitted_and_listed(run_small):
+    assert len(run_small("clustering.extra_clusters=2")["clusters"]) == 4
+
+
+def test_restarts_find_what_a_single_labeling_misses(run_small):
+    wrong = [
+        run_small("task.clusters=4", "task.dim=20", "attack=none", f"clustering.init={init}",
+                  "rounds=0", f"seed={seed}")["misclustering"]
+        for init in ("random", "restarts")
+        for seed in range(6)
+    ]  # fmt: skip
+    assert sum(wrong[6:]) < sum(wrong[:6]) / 2
+
+
+def test_an_empty_ball_brings_a_warning(run_small):
+    metrics = run_small("clustering.sigma=1e-9")
+    assert "has no machine within its ball" in metrics["warnings"][0]
+
+
+def test_diverged_models_have_no_error_but_a_warning(run_small):
+    metrics = run_small("optimiser.step=1e60")
+    assert metrics["estimation_error"] is None
+    assert any("diverged" in warning for warning in metrics["warnings"])

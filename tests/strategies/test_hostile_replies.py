@@ -169,11 +169,53 @@ def test_losses_that_are_no_numbers_are_left_out(run_small):
     assert all(np.isfinite(honest))
 
 
+def test_liars_cannot_make_the_reported_loss_infinite(run_small):
+    def client(message, context):
+        reply = client_app(message, context)
+        if METRICS in reply.content:
+            reply.content[METRICS] = MetricRecord({"loss": 1.7e308})
+        return reply
+
+    assert run_small(client=client)["client_loss"] is None
+
+
+def test_one_broken_reply_does_not_disarm_an_omniscient_attack(run_small, tmp_path):
+    for change in (put(np.full(5, np.nan)), put(np.ones(3)), break_raise):
+        metrics = run_small("attack=ipm", client=odd_client(change, {1, 2, 3, 4}))
+        assert sum(metrics["replies"]["rejected"].values()) == 1
+
+
+def test_a_client_cannot_answer_for_another(run_small, tmp_path):
+    run_small()
+    expected = models(tmp_path)
+
+    def client(message, context):
+        reply = client_app(message, context)
+        if context.node_config["partition-id"] == ODD:
+            reply.metadata.__dict__["_reply_to_message_id"] = "1"
+            reply.metadata.__dict__["_src_node_id"] = 2
+        return reply
+
+    metrics = run_small(client=client)
+    assert metrics["replies"]["rejected"] == {}
+    assert np.array_equal(models(tmp_path), expected)
+
+
+def test_a_client_that_exits_is_only_one_client(run_small):
+    def change(reply):
+        raise SystemExit(0)
+
+    metrics = run_small(client=odd_client(change, {2}))
+    assert metrics["replies"]["rejected"] == {"error": 1}
+
+
 def test_no_usable_local_model_at_all_is_a_clear_error(run_small):
     def client(message, context):
         raise RuntimeError
 
-    with pytest.raises(FederationError, match=r"no machine sent a usable local model \(error\)"):
+    with pytest.raises(
+        FederationError, match=r"no machine sent a usable local model \(RuntimeError"
+    ):
         run_small(client=client)
 
 
@@ -184,6 +226,8 @@ def test_a_client_cannot_change_what_another_one_receives(run_small, tmp_path):
     def client(message, context):
         reply = client_app(message, context)
         for record in message.content.values():
+            for array in record.values():
+                array.data = b""
             record.clear()
         message.content.clear()
         return reply

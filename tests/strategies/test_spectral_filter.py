@@ -1,12 +1,12 @@
 import tracemalloc
-from math import log, sqrt
+from math import ceil, log, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import ortho_group
+from scipy.stats import norm, ortho_group
 
 from strategies.aggregation import mean, median, spectral_filter
 
@@ -29,16 +29,23 @@ def plain_filter(rows, sigma, factor, removable):
     while True:
         chosen = rows[kept]
         values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(chosen.T, bias=True)))
-        edge = sigma**2 * (1 + sqrt(rows.shape[1] / len(kept))) ** 2
-        if values[-1] <= factor * edge or len(kept) == least:
-            return kept
         places = chosen @ vectors[:, -1]
-        near = [np.abs(places - place) <= 2 * sqrt(edge) for place in places]
+        share = min(0.5, 1 - removable)
+        widths = [
+            np.sort(places[places >= low] - low)[ceil(share * len(kept)) - 1]
+            for low in places
+            if (places >= low).sum() >= ceil(share * len(kept))
+        ]
+        own = min(widths) / (norm.ppf(0.5 + share / 2) - norm.ppf(0.5 - share / 2))
+        noise = max(sigma * (1 + sqrt(rows.shape[1] / len(kept))), own) ** 2
+        if values[-1] <= factor * noise or len(kept) == least:
+            return kept
+        near = [np.abs(places - place) <= 2 * sqrt(noise) for place in places]
         off_middle = np.abs(places - np.median(places))
         best = min(range(len(kept)), key=lambda i: (-near[i].sum(), off_middle[i]))
         squares = (places - np.median(places[near[best]])) ** 2
         order = sorted(range(len(kept)), key=lambda i: -squares[i])
-        count = int((squares > 2 * log(len(kept)) * edge).sum()) or -(-len(kept) // 100)
+        count = int((squares > 2 * log(len(kept)) * noise).sum()) or -(-len(kept) // 100)
         gone = set(order[: min(count, len(kept) - least)])
         kept = [row for i, row in enumerate(kept) if i not in gone]
 
@@ -48,8 +55,8 @@ def test_an_outlier_by_hand():
     result = spectral_filter(rows, sigma=1.0, **OPTIONS)
     assert result.kept.tolist() == [True, True, True, False]
     assert result.estimate == pytest.approx([0.0])
-    assert result.variance == pytest.approx(2 / 3)
-    assert result.bound == pytest.approx(1.3 * (1 + sqrt(1 / 3)) ** 2)
+    assert result.deviation == pytest.approx(sqrt(2 / 3))
+    assert result.bound == pytest.approx(sqrt(1.3) * (1 + sqrt(1 / 3)))
     assert result.iterations == 1
     assert result.stopped == "within the bound"
 
@@ -76,7 +83,7 @@ def test_no_more_than_the_removable_share_goes():
     result = spectral_filter(rows, sigma=0.1, factor=1.3, removable=0.2)
     assert result.kept.tolist() == [True, True, True, True, False]
     assert result.stopped == "removal limit"
-    assert result.variance > result.bound
+    assert result.deviation > result.bound
 
 
 @pytest.mark.parametrize("dim", [1, 3, 12, 60])
@@ -87,6 +94,14 @@ def test_agrees_with_the_definition(dim, distance):
         result = spectral_filter(rows, sigma=0.9, **OPTIONS)
         assert np.flatnonzero(result.kept).tolist() == plain_filter(rows, 0.9, **OPTIONS)
         assert np.allclose(result.estimate, rows[result.kept].mean(axis=0))
+
+
+def test_noise_that_is_uneven_is_not_taken_for_liars():
+    deviations = np.arange(1, 41) ** -1.0
+    for seed in range(5):
+        rows = np.random.default_rng(seed).normal(size=(200, 40)) * deviations
+        sigma = np.sqrt((deviations**2).mean())
+        assert spectral_filter(rows, sigma=sigma, **OPTIONS).kept.mean() > 0.97
 
 
 @pytest.mark.parametrize("dim", [3, 60])

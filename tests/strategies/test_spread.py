@@ -6,7 +6,7 @@ from strategies.aggregation.spread import Spread
 
 WAYS = {
     "gram": (40, 70, 500),
-    "covariance": (70, 40, 500),
+    "codeviation": (70, 40, 500),
     "lanczos, wide": (40, 70, 30),
     "lanczos, tall": (70, 40, 30),
 }
@@ -21,7 +21,7 @@ def shape(request, monkeypatch):
 
 
 def spiked(n, d, seed=0):
-    """Rows with a distinct largest variance, far from the origin."""
+    """Rows with a distinct largest deviation, far from the origin."""
     source = np.random.default_rng(seed)
     return source.normal(size=(n, d)) + 6 * np.outer(source.normal(size=n), np.eye(d)[0]) + 30
 
@@ -31,20 +31,20 @@ def test_agrees_with_a_full_eigendecomposition(shape):
     subset = np.flatnonzero(np.arange(len(rows)) % 20)
     values, vectors = np.linalg.eigh(np.cov(rows[subset].T, bias=True))
     centred = rows[subset] - rows[subset].mean(axis=0)
-    variance, projections = Spread(rows).leading(subset)
-    assert variance == pytest.approx(values[-1], rel=1e-8)
+    deviation, projections = Spread(rows).leading(subset)
+    assert deviation == pytest.approx(np.sqrt(values[-1]), rel=1e-8)
     expected = centred @ vectors[:, -1]
     assert np.allclose(projections * np.sign(projections @ expected), expected, atol=1e-4)
 
 
 def test_by_hand():
     rows = np.array([[0.0, 0.0, 7.0], [3.0, 4.0, 7.0], [-3.0, -4.0, 7.0]])
-    variance, projections = Spread(rows).leading(np.arange(3))
-    assert variance == pytest.approx(50 / 3)
+    deviation, projections = Spread(rows).leading(np.arange(3))
+    assert deviation == pytest.approx(np.sqrt(50 / 3))
     assert np.allclose(np.abs(projections), [0, 5, 5])
     assert projections[1] == pytest.approx(-projections[2])
-    variance, projections = Spread(rows).leading(np.array([0, 1]))
-    assert variance == pytest.approx(25 / 4)
+    deviation, projections = Spread(rows).leading(np.array([0, 1]))
+    assert deviation == pytest.approx(5 / 2)
 
 
 def test_the_same_rows_give_the_same_numbers_to_the_last_bit(shape):
@@ -55,8 +55,8 @@ def test_the_same_rows_give_the_same_numbers_to_the_last_bit(shape):
 
 
 def test_equal_rows_do_not_spread(shape):
-    variance, projections = Spread(np.full(shape, 3.0)).leading(np.arange(shape[0]))
-    assert variance == 0
+    deviation, projections = Spread(np.full(shape, 3.0)).leading(np.arange(shape[0]))
+    assert deviation == 0
     assert not projections.any()
 
 
@@ -64,8 +64,8 @@ def test_astronomic_rows_do_not_overflow_nor_blur_the_others(shape):
     rows = spiked(*shape)
     everyone = np.vstack([rows, np.full((1, shape[1]), 1e150), np.full((1, shape[1]), -1e150)])
     spread = Spread(everyone)
-    variance, projections = spread.leading(np.arange(len(everyone)))
-    assert np.isfinite(variance)
+    deviation, projections = spread.leading(np.arange(len(everyone)))
+    assert np.isfinite(deviation)
     assert np.isfinite(projections).all()
     without = np.arange(len(rows))
     assert spread.leading(without)[0] == pytest.approx(Spread(rows).leading(without)[0], rel=1e-9)
