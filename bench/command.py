@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 
-from bench import speed
+from bench import features, speed
 from launch.console import say
 from tagma.errors import TagmaError
 
-_BENCHES: dict[str, Callable[[list[str]], None]] = {"speed": speed.main}
+_BENCHES: dict[str, Callable[[list[str]], None]] = {
+    "speed": speed.main,
+    "features": features.main,
+}
 
 _HELP = """tagma bench NAME [overrides]
 
-  speed   messages per second of the inprocess engine, and how many times faster than ray it is
+  features   clusters of real points at the size of the paper's data: time and peak memory
+  speed      messages per second of the inprocess engine, and how many times faster than ray it is
 
 The exit code is 0 only if the benchmark's threshold is met. Each benchmark has --help."""
 

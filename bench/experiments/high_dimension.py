@@ -23,7 +23,7 @@ DIMS = (10, 50, 200)
 KINDS: tuple[Outliers, ...] = ("point", "cloud", "ray")
 _MEAN_OVER_ORACLE = 5
 _ESTIMATES: dict[str, Aggregator] = {
-    "filter": partial(iterative_filtering, factor=1.3, removable=0.45),
+    "filter": partial(iterative_filtering, factor=1.3, removable=0.6),
     "mean": mean,
 }
 

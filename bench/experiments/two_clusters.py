@@ -59,7 +59,7 @@ def _ball_mean(rows: Array) -> Aggregate:
 _ESTIMATES: dict[str, Aggregator] = {
     "mean": mean,
     "trimmed": _ball_mean,
-    "filter": partial(iterative_filtering, factor=1.3, removable=0.45),
+    "filter": partial(iterative_filtering, factor=1.3, removable=0.6),
 }
 _CLUSTERERS: dict[str, Callable[..., Clustering]] = {
     "2-means": kmeans,

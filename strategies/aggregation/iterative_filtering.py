@@ -14,17 +14,17 @@ def iterative_filtering(
     updates: Array,
     *,
     factor: Annotated[float, Gt(0)],
-    removable: Annotated[float, Ge(0), Lt(0.5)],
+    removable: Annotated[float, Ge(0), Lt(1)],
     sigma: Annotated[float, Gt(0)] | None = None,
 ) -> Aggregate:
     """Mean of the rows that the spectral filter keeps.
 
     `sigma` is the noise of the rows' entries, estimated from them if not given; in one or two
-    dimensions the estimate is low, and honest rows are lost. Breakdown point `removable`: it must
-    exceed the Byzantine fraction of the worst cluster. Cost O(m^2 d) for the estimate (of 2000 rows
-    at most) and the filter's own.
+    dimensions the estimate is low, and some honest rows are lost. Breakdown point min(removable,
+    1/2): `removable` must exceed the Byzantine fraction of the worst cluster. Cost O(m^2 d) for the
+    estimate, from 2000 rows at most, and the filter's own.
     """
     if sigma is None:
-        sigma = estimate_scale(updates, k=1, assumed_fraction=removable)
+        sigma = estimate_scale(updates, k=1, assumed_fraction=min(removable, 0.5))
     result = spectral_filter(updates, sigma=sigma, factor=factor, removable=removable)
     return Aggregate(result.estimate, kept=result.kept)
