@@ -18,6 +18,14 @@ from tests.launch.test_cli import tagma
 
 pytestmark = pytest.mark.multiprocess
 
+INTERRUPTIBLE = """
+import signal
+# Where tests run in the background, SIGINT is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from launch.cli import main
+main()
+"""
+
 
 def processes_with(mark: str) -> list[psutil.Process]:
     """All processes that were started, at any remove, with this mark in their environment."""
@@ -58,7 +66,7 @@ def test_ray_and_inprocess_agree(attack, tmp_path):
 def test_ctrl_c_ends_a_run_and_everything_it_started(tmp_path):
     with TemporaryDirectory(dir="/tmp", prefix="t") as scratch:
         process = subprocess.Popen(
-            [sys.executable, "-c", "from launch.cli import main; main()", "run", *SMALL,
+            [sys.executable, "-c", INTERRUPTIBLE, "run", *SMALL,
              "rounds=100000", "engine=ray", "oracle=false", "hydra.run.dir=out"],
             cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True,
             env=os.environ | {"MARK": scratch, "TMPDIR": scratch},

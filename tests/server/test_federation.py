@@ -6,6 +6,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from server.events import RoundFinished, parse_event, print_event
+from strategies.clustering import kmeans
 from tagma.errors import SettingError
 
 
@@ -126,14 +127,21 @@ def test_extra_clusters_are_fitted_and_listed(run_small):
     assert len(run_small("clustering.extra_clusters=2")["clusters"]) == 4
 
 
-def test_restarts_find_what_a_single_labeling_misses(run_small):
-    wrong = [
-        run_small("task.clusters=4", "task.dim=20", "attack=none", f"clustering.init={init}",
-                  "rounds=0", f"seed={seed}")["misclustering"]
-        for init in ("random", "restarts")
-        for seed in range(6)
-    ]  # fmt: skip
-    assert sum(wrong[6:]) < sum(wrong[:6]) / 2
+SHAPES = []
+
+
+def remembered_kmeans(vectors, initial, *, k: int, iterations: int, assumed_fraction: float):
+    SHAPES.append(initial.shape)
+    return kmeans(vectors, initial, k=k, iterations=iterations, assumed_fraction=assumed_fraction)
+
+
+@pytest.mark.parametrize(("init", "labelings"), [("restarts", 7), ("random", 1), ("partial", 1)])
+def test_every_start_brings_its_number_of_labelings(init, labelings, run_small):
+    SHAPES.clear()
+    target = f"clustering._target_={__name__}.remembered_kmeans"
+    run_small("clustering=kmeans", target, f"clustering.init={init}", "clustering.restarts=7")
+    (shape,) = SHAPES
+    assert shape == (labelings, 20)
 
 
 def test_an_empty_ball_brings_a_warning(run_small):
