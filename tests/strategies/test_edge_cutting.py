@@ -61,6 +61,16 @@ def test_the_widest_gap_by_hand():
     assert result.stopped == "cut at 1.732: 4 components, 2 left over"
 
 
+def test_a_wider_gap_that_leaves_too_many_out_is_not_taken():
+    """Edges 0.1 within four places, then 7.8 and 83.8: the first gap would leave half of them."""
+    places = np.array([0.0, 8.0, 16.0, 100.0])
+    points = (places[:, None] + [0.0, 0.1, 0.2]).reshape(-1, 1)
+    result = cut(points, k=2)
+    assert result.labels.tolist() == [0] * 9 + [1] * 3
+    assert not result.trimmed.any()
+    assert cut(points, k=4).labels.tolist() == np.repeat([0, 1, 2, 3], 3).tolist()
+
+
 @pytest.mark.parametrize("threshold", [0.5, 1.0, 1.5, 2.5])
 def test_components_agree_with_a_search(threshold):
     points = np.random.default_rng(3).normal(size=(40, 3))

@@ -54,6 +54,13 @@ def test_the_same_rows_give_the_same_numbers_to_the_last_bit(shape):
     assert np.array_equal(first, second)
 
 
+def test_a_far_away_origin_costs_no_digits(shape):
+    rows = np.round(spiked(*shape), 3)
+    everything = np.arange(len(rows))
+    moved = Spread(rows + 2.0**27).leading(everything)[0]
+    assert moved == pytest.approx(Spread(rows).leading(everything)[0], rel=1e-7)
+
+
 def test_equal_rows_do_not_spread(shape):
     deviation, projections = Spread(np.full(shape, 3.0)).leading(np.arange(shape[0]))
     assert deviation == 0
