@@ -90,6 +90,6 @@ EXPERIMENT = Experiment(
     notes="""\
 Left: 20,000 points in R^20, ||theta*|| = 8 sigma, 1 % outliers; dashed, the recursion with the
 constants that the theorem states. It is far above the curve: its last term alone, from a union
-bound, is 0.045. Right: 10,000 points, ||theta*|| = 3 sigma, 20 % outliers in one place at 47 sigma,
+bound, is 0.045. Right: 10,000 points, ||theta*|| = 3 sigma, 20 % outliers in one place at 53 sigma,
 10 iterations on fresh points.""",
 )  # fmt: skip
