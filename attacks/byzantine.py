@@ -1,63 +1,133 @@
-"""Which machines are Byzantine, and the attack they run, from the settings."""
+"""The adversary that the settings describe.
 
-from dataclasses import dataclass
+The group `attack` is one attack or, in `attacks`, a list of them. An attack is named by its
+`_target_`, or by the `name` of a choice of the group, with settings that replace those of the
+choice. Beside its own settings it has
+
+    fraction   the share of machines that run it, or `machines`, their numbers
+    start      the first round in which they attack, and `stop`, the last
+    later      another attack, by name or with settings, that they turn to after round 1
+"""
+
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 from annotated_types import Ge, Lt
-from flwr.app import Context
+from omegaconf import OmegaConf
 
 from attacks.attack import Attack
+from attacks.schedule import Adversary, Phase, Squad
 from tagma.arrays import Mask
 from tagma.errors import SettingError
-from tagma.plugins import build, settings_of
-from tagma.settings import Settings
+from tagma.plugins import TARGET, build, settings_of
+from tagma.settings import CONF, Settings, choices
 from tasks.chosen import task_of
 from tasks.roles import byzantine_machines
 
-
-@dataclass(frozen=True)
-class Adversary:
-    """The attack and the machines that run it."""
-
-    attack: Attack
-    byzantine: Mask
-    """Shape (m,)."""
-
-
-def _share(*, fraction: Annotated[float, Ge(0), Lt(0.5)] = 0.0) -> float:
-    return fraction
+_WHEN = ("start", "stop")
+_WHO = ("fraction", "machines")
 
 
 @lru_cache(maxsize=32)
 def adversary_of(settings: Settings) -> Adversary:
     """The adversary that the `attack` group describes."""
-    chosen = dict(settings.choice("attack"))
-    share = {"fraction": chosen.pop("fraction")} if "fraction" in chosen else {}
-    fraction = settings_of(_share, "attack", share, {})["fraction"]
-    attack = build("attack", chosen)
+    group = settings.choice("attack")
+    entries = {"attack": group}
+    if "attacks" in group:
+        entries = {f"attack.attacks.{i}": entry for i, entry in enumerate(group["attacks"])}
+        for other in set(group) - {"attacks"}:
+            raise SettingError(f"attack.{other}", group[other], "belongs into one of the attacks")
+    task = task_of(settings)
+    squads: list[Squad] = []
+    taken, so_far = np.zeros(task.machines, dtype=bool), 0.0
+    for key, entry in entries.items():
+        config = _resolved(key, entry)
+        who = settings_of(_who, key, {k: config.pop(k) for k in _WHO if k in config}, {})
+        if who["machines"] is not None:
+            mask = _numbered(key, who["machines"], task.machines)
+        else:
+            until = byzantine_machines(task.machines, so_far + who["fraction"], settings.seed)
+            mask = until & ~byzantine_machines(task.machines, so_far, settings.seed)
+            so_far += who["fraction"]
+        if (mask & taken).any():
+            number = int((mask & taken).argmax())
+            raise SettingError(f"{key}.machines", number, "runs another attack already")
+        taken |= mask
+        squads.append(Squad(mask, _phases(key, config)))
+        if 2 * taken.sum() >= task.machines:
+            name = "machines" if who["machines"] is not None else "fraction"
+            raise SettingError(
+                f"{key}.{name}", who[name],
+                f"makes {taken.sum()} of {task.machines} machines Byzantine",
+            )  # fmt: skip
+    truth = task.truth()
+    if truth is not None and (truth.labels[~taken] < 0).any():
+        raise SettingError(
+            "attack.machines", np.flatnonzero(taken).tolist(),
+            "this task gives the data of no group to a share of machines; set attack.fraction",
+        )  # fmt: skip
+    return Adversary(tuple(squads))
+
+
+def _phases(key: str, config: dict[str, Any]) -> tuple[Phase, ...]:
+    """The attack of an entry, and what comes later."""
+    later = config.pop("later", None)
+    when = settings_of(_when, key, {k: config.pop(k) for k in _WHEN if k in config}, {})
+    first = Phase(_attack(key, config), **when)
+    if later is None:
+        return (first,)
+    config = _resolved(f"{key}.later", later)
+    for name in _WHO:
+        config.pop(name, None)
+    config.setdefault("start", 2)
+    return (Phase(first.attack, first.start, 1), *_phases(f"{key}.later", config))
+
+
+def _attack(key: str, config: Mapping[str, Any]) -> Attack:
+    attack = build(key, config)
     if not isinstance(attack, Attack):
         raise SettingError(
-            "attack._target_",
-            chosen["_target_"],
-            "must derive from LocalAttack or OmniscientAttack",
+            f"{key}.{TARGET}", config[TARGET], "must derive from LocalAttack or OmniscientAttack"
         )
-    machines = task_of(settings).machines
-    byzantine = byzantine_machines(machines, fraction, settings.seed)
-    if 2 * byzantine.sum() >= machines:
-        raise SettingError(
-            "attack.fraction", fraction, f"makes {byzantine.sum()} of {machines} machines Byzantine"
-        )
-    return Adversary(attack, byzantine)
+    return attack
 
 
-def is_byzantine(settings: Settings, context: Context) -> bool:
-    """Whether a client lies: as its node's setting `byzantine` says, else by its number."""
-    if "byzantine" in context.node_config:
-        return bool(context.node_config["byzantine"])
-    return bool(adversary_of(settings).byzantine[machine_number(context)])
+def _resolved(key: str, entry: Mapping[str, Any] | str) -> dict[str, Any]:
+    """The settings of an entry, with those of the choice it names; null leaves a setting out."""
+    config = {"name": entry} if isinstance(entry, str) else dict(entry)
+    while "name" in config:
+        name = str(config.pop("name"))
+        known = choices("attack")
+        if name not in known:
+            raise SettingError(
+                f"{key}.name", name, f"there is no such choice; known: {', '.join(known)}"
+            )
+        chosen: Any = OmegaConf.to_container(OmegaConf.load(CONF / "attack" / f"{name}.yaml"))
+        chosen.pop("defaults", None)
+        if "attacks" in chosen:
+            raise SettingError(f"{key}.name", name, "is several attacks: list them instead")
+        config = {k: v for k, v in (chosen | config).items() if v is not None}
+    return config
 
 
-def machine_number(context: Context) -> int:
-    """The number of the machine that a client plays."""
-    return int(context.node_config["partition-id"])
+def _numbered(key: str, numbers: list[int], machines: int) -> Mask:
+    mask = np.zeros(machines, dtype=bool)
+    for number in numbers:
+        if not number < machines:
+            raise SettingError(f"{key}.machines", number, f"task.machines={machines} end before it")
+        mask[number] = True
+    return mask
+
+
+def _who(
+    *,
+    fraction: Annotated[float, Ge(0), Lt(0.5)] = 0.0,
+    machines: list[Annotated[int, Ge(0)]] | None = None,
+) -> None:
+    """The settings that say who attacks."""
+
+
+def _when(*, start: Annotated[int, Ge(1)] = 1, stop: Annotated[int, Ge(1)] | None = None) -> None:
+    """The settings that say when."""

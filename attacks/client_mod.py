@@ -1,36 +1,87 @@
 """How local attacks reach a client: a Flower mod that replaces the update in the reply."""
 
-from typing import TypeGuard
-
-from flwr.app import Context, Message
+import numpy as np
+from flwr.app import Context, Message, RecordDict
 from flwr.clientapp.typing import ClientAppCallable
 
-from attacks.attack import Attack, LocalAttack, LocalView
-from attacks.byzantine import adversary_of, is_byzantine, machine_number
-from tagma.settings import settings_from
+from attacks.attack import LocalAttack, LocalView
+from attacks.byzantine import adversary_of
+from attacks.schedule import Squad
+from tagma.arrays import Array
+from tagma.errors import SettingError
+from tagma.settings import Settings, settings_from
 from tagma.streams import stream
 from tagma.wire import MODEL, UPDATE, pack, unpack_any
 
 
 def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-    """Let the honest program answer, then forge its update if this machine is Byzantine."""
+    """Let the honest program answer, then forge its update if this machine attacks now."""
     received = message.content.get(MODEL)
     reply = call_next(message, context)
     settings = settings_from(str(context.run_config["overrides"]))
-    attack = adversary_of(settings).attack
-    if not (_forges(attack) and is_byzantine(settings, context)):
+    round_number = int(message.metadata.group_id)
+    attack = local_attack(settings, context, round_number)
+    if attack is None or not _forges(attack):
         return reply
-    machine, round_number = machine_number(context), int(message.metadata.group_id)
+    machine = machine_number(context)
+    stage = message.metadata.message_type.partition(".")[2]
+    honest = unpack_any(reply.content[UPDATE])
     view = LocalView(
         machine=machine,
-        stage=message.metadata.message_type.partition(".")[2],
+        round=round_number,
+        stage=stage,
         model=None if received is None else unpack_any(received),
+        past=_remember(context.state, f"attack.{stage}", honest, attack.remembers),
         random=stream(settings.seed, "attack", machine, round_number),
     )
-    reply.content[UPDATE] = pack(attack.forge(unpack_any(reply.content[UPDATE]), view))
+    forged = attack.forge(honest, view)
+    if forged is None:
+        reply.content = RecordDict()
+    else:
+        reply.content[UPDATE] = pack(forged)
     return reply
 
 
-def _forges(attack: Attack) -> TypeGuard[LocalAttack]:
+def local_attack(settings: Settings, context: Context, round_number: int) -> LocalAttack | None:
+    """What a client does by itself instead of the honest program in a round."""
+    squad = _squad(settings, context)
+    return None if squad is None else squad.local_in(round_number)
+
+
+def _squad(settings: Settings, context: Context) -> Squad | None:
+    """Whether a client lies: as its node's setting `byzantine` says, else by its number.
+
+    A node that was started as a liar, and that the settings do not name, runs the first attack.
+    """
+    adversary = adversary_of(settings)
+    squad = adversary.squad_of(machine_number(context))
+    if "byzantine" not in context.node_config:
+        return squad
+    if not context.node_config["byzantine"]:
+        return None
+    if adversary.colludes:
+        raise SettingError(
+            "attack", "omniscient",
+            "a node started with byzantine=true sees its own updates only; choose a local attack",
+        )  # fmt: skip
+    return squad or adversary.squads[0]
+
+
+def machine_number(context: Context) -> int:
+    """The number of the machine that a client plays."""
+    return int(context.node_config["partition-id"])
+
+
+def _forges(attack: LocalAttack) -> bool:
     """Whether an attack changes updates at all; some only change the machine's data."""
-    return isinstance(attack, LocalAttack) and type(attack).forge is not LocalAttack.forge
+    return type(attack).forge is not LocalAttack.forge
+
+
+def _remember(state: RecordDict, name: str, honest: Array, count: int) -> list[Array]:
+    """The last `count` updates before this one, kept with the node from round to round."""
+    if not count:
+        return []
+    kept = unpack_any(state[name]) if name in state else honest[:0]
+    past = list(kept.reshape(-1, len(honest)))
+    state[name] = pack(np.concatenate([*past, honest][-count:]))
+    return past

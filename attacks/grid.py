@@ -5,29 +5,56 @@ shows the attack all updates of the round and replaces those of the Byzantine ma
 same attack works on every engine.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.proto.node_pb2 import NodeInfo
 from flwr.serverapp import Grid
 from flwr.supercore.run import Run
+from scipy.spatial.distance import cdist
 
 from attacks.attack import FederationView, OmniscientAttack
-from tagma.arrays import Array, Mask
+from attacks.schedule import Adversary
+from tagma.arrays import Array, Labels, Mask
+from tagma.errors import FederationError
 from tagma.streams import stream
 from tagma.wire import ABOUT, MACHINE, MODEL, UPDATE, MalformedVector, pack, unpack, unpack_any
 
+Rehearsal = Callable[[Labels, Array], float]
+"""From the numbers of all machines that answer (m,) and what they would send (m, d) to the harm."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A sound reply, what it replies to and the update in it."""
+
+    instruction: Message
+    reply: Message
+    update: Array
+
 
 class AttackedGrid(Grid):
-    """A Grid whose Byzantine machines collude; who they are is known by machine number."""
+    """A Grid whose Byzantine machines collude; who they are is known by machine number.
+
+    `groups` is the true group of every machine, -1 for none; None if the task knows no groups.
+    """
 
     def __init__(
-        self, grid: Grid, attack: OmniscientAttack, byzantine: Mask, *, dim: int, seed: int
+        self,
+        grid: Grid,
+        adversary: Adversary,
+        *,
+        groups: Labels | None,
+        rehearsal: Rehearsal,
+        dim: int,
+        seed: int,
     ) -> None:
         self._grid = grid
-        self._attack = attack
-        self._byzantine = byzantine
+        self._adversary = adversary
+        self._groups = np.zeros_like(adversary.byzantine, dtype=int) if groups is None else groups
+        self._rehearsal = rehearsal
         self._dim = dim
         self._seed = seed
         self._machine_of_node: dict[int, int] = {}
@@ -45,30 +72,70 @@ class AttackedGrid(Grid):
     def _forge(self, sent: list[Message], replies: list[Message]) -> None:
         """Replace what the liars sent; replies that are broken anyway are left to the strategy."""
         asked = {message.metadata.message_id: message for message in sent}
-        sound: dict[int, tuple[Message, Message, Array]] = {}
+        answers: dict[int, _Answer] = {}
         for reply in replies:
             instruction = asked.get(reply.metadata.reply_to_message_id)
             update = self._update_of(reply)
             if instruction is not None and update is not None:
                 machine = self._machine(instruction, reply)
                 if machine is not None:
-                    sound[machine] = (instruction, reply, update)
-        liars = [machine for machine in sorted(sound) if self._byzantine[machine]]
-        honest = [machine for machine in sorted(sound) if not self._byzantine[machine]]
-        if not liars or not honest:
-            return
-        metadata = sent[0].metadata
-        view = FederationView(
-            stage=metadata.message_type.partition(".")[2],
-            honest=np.array([sound[machine][2] for machine in honest]),
-            own=np.array([sound[machine][2] for machine in liars]),
-            honest_models=_models([sound[machine][0] for machine in honest]),
-            own_models=_models([sound[machine][0] for machine in liars]),
-            machines=np.array(liars),
-            random=stream(self._seed, "collusion", int(metadata.group_id)),
+                    answers[machine] = _Answer(instruction, reply, update)
+        numbers = np.array(sorted(answers), dtype=np.int64)
+        updates = np.array([answers[machine].update for machine in numbers.tolist()])
+        honest = ~self._adversary.byzantine[numbers]
+        round_number = int(sent[0].metadata.group_id)
+        for attack, machines in self._adversary.colluders_in(round_number):
+            liars = machines[numbers]
+            if liars.any() and honest.any():
+                random = stream(self._seed, "collusion", round_number, int(machines.argmax()))
+                view = self._view(answers, numbers, updates, honest, liars, random)
+                updates[liars] = self._forged(attack, view)
+                for machine, forged in zip(numbers[liars].tolist(), updates[liars], strict=True):
+                    answers[machine].reply.content[UPDATE] = pack(forged)
+
+    def _forged(self, attack: OmniscientAttack, view: FederationView) -> Array:
+        forged = np.asarray(attack.forge(view), dtype=np.float64)
+        if forged.shape != view.own.shape:
+            raise FederationError(
+                f"{type(attack).__name__}.forge gave an array of shape {forged.shape} instead of "
+                f"{view.own.shape}"
+            )
+        return forged
+
+    def _view(
+        self,
+        answers: dict[int, _Answer],
+        numbers: Labels,
+        updates: Array,
+        honest: Mask,
+        liars: Mask,
+        random: np.random.Generator,
+    ) -> FederationView:
+        """What the liars see; rows of the arrays belong to `numbers`."""
+
+        def rehearse(forged: Array) -> float:
+            tried = updates.copy()
+            tried[liars] = forged
+            return self._rehearsal(numbers, tried)
+
+        first = answers[int(numbers[0])].instruction
+        models = None
+        if MODEL in first.content:
+            instructions = [answers[machine].instruction for machine in numbers.tolist()]
+            models = np.array([unpack_any(message.content[MODEL]) for message in instructions])
+        return FederationView(
+            round=int(first.metadata.group_id),
+            stage=first.metadata.message_type.partition(".")[2],
+            honest=updates[honest],
+            own=updates[liars],
+            honest_models=None if models is None else models[honest],
+            own_models=None if models is None else models[liars],
+            honest_groups=self._groups[numbers[honest]],
+            own_groups=_own_groups(self._groups[numbers], updates, honest, liars),
+            machines=numbers[liars],
+            random=random,
+            rehearse=rehearse,
         )
-        for machine, forged in zip(liars, self._attack.forge(view), strict=True):
-            sound[machine][1].content[UPDATE] = pack(forged)
 
     def _machine(self, instruction: Message, reply: Message) -> int | None:
         """The machine that was asked, as it said in round 1."""
@@ -76,7 +143,7 @@ class AttackedGrid(Grid):
         if instruction.metadata.group_id == "1":
             about = reply.content.get(ABOUT)
             number = about.get(MACHINE) if isinstance(about, ConfigRecord) else None
-            if isinstance(number, int) and 0 <= number < len(self._byzantine):
+            if isinstance(number, int) and 0 <= number < len(self._groups):
                 self._machine_of_node[node] = number
         return self._machine_of_node.get(node)
 
@@ -126,7 +193,12 @@ class AttackedGrid(Grid):
         raise NotImplementedError("an attacked federation uses send_and_receive")
 
 
-def _models(instructions: list[Message]) -> Array | None:
-    if MODEL not in instructions[0].content:
-        return None
-    return np.array([unpack_any(instruction.content[MODEL]) for instruction in instructions])
+def _own_groups(groups: Labels, updates: Array, honest: Mask, liars: Mask) -> Labels:
+    """The groups of the liars: as given, or else that whose honest mean is nearest."""
+    own = groups[liars].copy()
+    if (own < 0).any():
+        names = np.unique(groups[honest])
+        means = np.array([updates[honest & (groups == name)].mean(axis=0) for name in names])
+        nearest = cdist(updates[liars][own < 0], means).argmin(axis=1)
+        own[own < 0] = names[nearest]
+    return own

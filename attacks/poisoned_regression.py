@@ -12,12 +12,16 @@ import numpy as np
 from annotated_types import Gt
 
 from attacks.attack import LocalAttack
+from attacks.threat import ThreatModel
 from tagma.errors import SettingError
 from tasks.task import Data, Task, WithCoefficients
 
 
 class PoisonedRegression(LocalAttack):
     """Local: changes the machine's own data only."""
+
+    threat = ThreatModel("its own data", "its data")
+    source = "Ghosh et al. 2019"
 
     def __init__(self, *, scale: Annotated[float, Gt(0)] = 3.0) -> None:
         self.scale = scale

@@ -20,7 +20,7 @@ def _reply(message: Message, update: Array) -> Message:
 @app.train("erm", mods=[byzantine_mod])
 def erm(message: Message, context: Context) -> Message:
     """Round 1: the local model, and which machine this is."""
-    machine = machine_of(context)
+    machine = machine_of(message, context)
     reply = _reply(message, machine.erm())
     reply.content[ABOUT] = ConfigRecord({MACHINE: machine.number})
     return reply
@@ -30,18 +30,18 @@ def erm(message: Message, context: Context) -> Message:
 def gradient(message: Message, context: Context) -> Message:
     """The gradient of the local risk at the received model."""
     model = unpack_any(message.content[MODEL])
-    return _reply(message, machine_of(context).gradient(model))
+    return _reply(message, machine_of(message, context).gradient(model))
 
 
 @app.train("local", mods=[byzantine_mod])
 def local(message: Message, context: Context) -> Message:
     """The model after some local steps from the received one."""
     model = unpack_any(message.content[MODEL])
-    return _reply(message, machine_of(context).local(model))
+    return _reply(message, machine_of(message, context).local(model))
 
 
 @app.evaluate()
 def evaluate(message: Message, context: Context) -> Message:
     """The loss of the received model on held-out data of this machine."""
-    loss = machine_of(context).loss(unpack_any(message.content[MODEL]))
+    loss = machine_of(message, context).loss(unpack_any(message.content[MODEL]))
     return Message(RecordDict({METRICS: MetricRecord({LOSS: loss})}), reply_to=message)

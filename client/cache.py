@@ -4,9 +4,10 @@ Making a machine's data again costs more than a gradient of them, and a process 
 plays many machines in turn.
 """
 
-from flwr.app import Context
+from flwr.app import Context, Message
 
-from attacks.byzantine import is_byzantine, machine_number
+from attacks.attack import LocalAttack
+from attacks.client_mod import local_attack, machine_number
 from client.machine import Machine, make_machine
 from tagma.settings import settings_from
 
@@ -14,19 +15,22 @@ _LIMIT = 512 * 2**20
 """Bytes of data that one process keeps. What does not fit is made again every time: machines take
 turns, so that making room would throw out just the one that comes next."""
 
-_machines: dict[tuple[str, int, bool], Machine] = {}
+_machines: dict[tuple[str, int, LocalAttack | None], Machine] = {}
 
 
-def machine_of(context: Context) -> Machine:
-    """The machine that a Flower client plays."""
+def machine_of(message: Message, context: Context) -> Machine:
+    """The machine that a Flower client plays in the round of a message."""
     text = str(context.run_config["overrides"])
     settings = settings_from(text)
-    key = (text, machine_number(context), is_byzantine(settings, context))
+    attack = local_attack(settings, context, int(message.metadata.group_id))
+    if attack is not None and type(attack).data is LocalAttack.data:
+        attack = None  # its data are the honest ones
+    key = (text, machine_number(context), attack)
     machine = _machines.get(key)
     if machine is None:
         if _machines and next(iter(_machines))[0] != text:
             _machines.clear()  # another run has begun
-        machine = make_machine(settings, number=key[1], byzantine=key[2])
+        machine = make_machine(settings, key[1], attack)
         size = max(1, machine.data.inputs.nbytes + machine.data.targets.nbytes)
         if len(_machines) < max(1, _LIMIT // size):
             _machines[key] = machine

@@ -1,7 +1,6 @@
 """One machine of the federation: its data and what it computes from them."""
 
 from attacks.attack import LocalAttack
-from attacks.byzantine import adversary_of
 from client.solvers.chosen import solver_of
 from client.solvers.solution import Solver
 from strategies.optimisation import LocalSteps, Optimiser
@@ -46,12 +45,12 @@ class Machine:
         return self._task.loss(model, self._task.held_out(self.number))
 
 
-def make_machine(settings: Settings, number: int, byzantine: bool) -> Machine:
+def make_machine(settings: Settings, number: int, attack: LocalAttack | None = None) -> Machine:
     """A machine with its data, which a local attack may replace."""
-    task, attack = task_of(settings), adversary_of(settings).attack
-    if byzantine and isinstance(attack, LocalAttack):
-        data = attack.data(task, number, stream(settings.seed, "attack data", number))
-    else:
+    task = task_of(settings)
+    if attack is None:
         data = task.data(number)
+    else:
+        data = attack.data(task, number, stream(settings.seed, "attack data", number))
     optimiser = build("optimiser", settings.choice("optimiser"))
     return Machine(number, task, data, solver_of(settings), optimiser)

@@ -10,9 +10,8 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from attacks.byzantine import adversary_of
+from attacks.dry_run import try_attacks
 from bench.report import write_run_report
-from client.machine import make_machine
 from client.solvers.chosen import solver_of
 from launch.console import say, warn
 from launch.oracle import oracle_errors
@@ -77,12 +76,9 @@ def main(arguments: list[str]) -> None:
 
 def check(settings: Settings) -> None:
     """Build every part once, so that mistakes are found before anything is written."""
-    byzantine = adversary_of(settings).byzantine
     algorithm_of(settings)
     solver_of(settings)
-    # An attack on data that do not suit it says so when it makes a machine's data.
-    if byzantine.any():
-        make_machine(settings, number=int(byzantine.argmax()), byzantine=True)
+    try_attacks(settings)
     build("engine", settings.choice("engine"))
 
 

@@ -6,6 +6,8 @@ from rich.table import Table
 
 from launch.console import console
 
+_LARGE = 1e4
+
 
 def print_summary(metrics: dict[str, Any]) -> None:
     """Clusters, then how good they and their models are."""
@@ -17,9 +19,13 @@ def _clusters(metrics: dict[str, Any]) -> Table:
     table = Table(title="Clusters", title_justify="left", title_style="bold")
     for name in ("cluster", "machines", "honest", "Byzantine", "trimmed", "rejected", "scatter"):
         table.add_column(name, justify="right")
+    keys = ("size", "honest", "byzantine", "trimmed", "rejected", "scatter")
+    suspects = any(cluster["suspect"] for cluster in metrics["clusters"])
+    if suspects:
+        table.add_column("suspect", style="red")
     for number, cluster in enumerate(metrics["clusters"]):
-        keys = ("size", "honest", "byzantine", "trimmed", "rejected", "scatter")
-        table.add_row(str(number), *(_show(cluster[key]) for key in keys))
+        mark = ["yes" if cluster["suspect"] else ""] if suspects else []
+        table.add_row(str(number), *(_show(cluster[key]) for key in keys), *mark)
     return table
 
 
@@ -40,4 +46,6 @@ def _scores(metrics: dict[str, Any]) -> Table:
 def _show(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.4f}" if abs(value) < _LARGE else f"{value:.2e}"

@@ -8,14 +8,14 @@ from pathlib import Path
 from flwr.app import ArrayRecord
 from flwr.serverapp import Grid
 
-from attacks.attack import OmniscientAttack
 from attacks.byzantine import adversary_of
 from attacks.grid import AttackedGrid
 from server.events import Observer
 from server.folder import History, write_clusters, write_metrics
 from server.metrics import summarise
 from server.recorder import Recorder
-from server.wiring import algorithm_of
+from server.rehearsal import rehearsal_of
+from server.wiring import algorithm_of, tolerance_of
 from strategies.three_stage import ThreeStage
 from tagma.errors import FederationError
 from tagma.settings import Settings
@@ -30,19 +30,31 @@ def run_federation(
     """Run all rounds on a grid and leave the results in the folder."""
     task, adversary = task_of(settings), adversary_of(settings)
     algorithm = algorithm_of(settings)
-    if isinstance(adversary.attack, OmniscientAttack):
-        grid = AttackedGrid(
-            grid, adversary.attack, adversary.byzantine, dim=task.dim, seed=settings.seed
-        )
     folder.mkdir(parents=True, exist_ok=True)
     rounds = settings.rounds + 1
-    recorder = Recorder(rounds, task.truth(), adversary.byzantine, [History(folder), *observers])
+    truth = task.truth()
+    recorder = Recorder(
+        rounds,
+        truth,
+        adversary.byzantine,
+        [History(folder), *observers],
+        tolerance=tolerance_of(settings),
+    )
     strategy = ThreeStage(
         algorithm,
         dim=task.dim,
         on_round=recorder.observe_round,
         evaluate_after=rounds if settings.evaluate else None,
     )
+    if adversary.colludes:
+        grid = AttackedGrid(
+            grid,
+            adversary,
+            groups=None if truth is None else truth.labels,
+            rehearsal=rehearsal_of(algorithm, lambda: strategy.state, truth, adversary.byzantine),
+            dim=task.dim,
+            seed=settings.seed,
+        )
     _wait_for_nodes(grid, task.machines, settings.start_timeout)
     strategy.start(grid, ArrayRecord(), num_rounds=rounds, timeout=settings.round_timeout)
     write_clusters(folder, recorder)

@@ -55,10 +55,16 @@ def summarise(settings: Settings, recorder: Recorder, losses: dict[int, float]) 
 
 def _afterthoughts(recorder: Recorder) -> list[str]:
     """What can be seen to have gone wrong, without knowing the truth."""
+    clusters = recorder.clusters()
     found = [
+        f"cluster {number} is suspect: {cluster['suspect']}; do not trust its model"
+        for number, cluster in enumerate(clusters)
+        if cluster["suspect"]
+    ]
+    found += [
         f"cluster {number} has no machine within its ball: liars may be its majority; try more "
         "clustering.restarts or clustering.extra_clusters=1"
-        for number, cluster in enumerate(recorder.clusters())
+        for number, cluster in enumerate(clusters)
         if cluster["size"] and cluster["trimmed"] == cluster["size"]
     ]
     if recorder.truth is not None and recorder.events[-1].estimation_error is None:

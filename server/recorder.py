@@ -14,6 +14,7 @@ from server.scores import (
     misclustering,
 )
 from strategies.algorithm import State
+from strategies.suspicion import suspicions
 from strategies.three_stage import Round
 from tagma.arrays import Array, Labels, Mask
 from tasks.task import Truth
@@ -23,7 +24,10 @@ _DIVERGED = 1e100
 
 
 class Recorder:
-    """The memory of a run; `observe_round` is the strategy's callback."""
+    """The memory of a run; `observe_round` is the strategy's callback.
+
+    `tolerance` is the share of liars in a cluster that the aggregation bears.
+    """
 
     def __init__(
         self,
@@ -31,21 +35,26 @@ class Recorder:
         truth: Truth | None,
         byzantine: Mask | None,
         observers: Sequence[Observer],
+        *,
+        tolerance: float,
     ) -> None:
         self.rounds = rounds
         self.truth = truth
         self.byzantine = byzantine
         self.observers = observers
+        self.tolerance = tolerance
         self.events: list[RoundFinished] = []
         self.messages = 0
         self.rejected: dict[int | None, Counter[str]] = defaultdict(Counter)
         self.seconds = {"erm": 0.0, "clustering": 0.0, "optimisation": 0.0}
         self.state: State | None = None
         self.erms: Array | None = None
+        self._last: Round | None = None
 
     def observe_round(self, outcome: Round) -> None:
         """Score one round and pass it on."""
         self.state = outcome.state
+        self._last = outcome
         self.messages += outcome.sent
         for machine, reason in outcome.rejected:
             self.rejected[machine][reason] += 1
@@ -107,6 +116,24 @@ class Recorder:
             scores[3] = [centre_error(step, centres) for step in clustering.centre_history]
         return dict(zip(names, scores, strict=True))
 
+    def suspicions(self) -> list[str | None]:
+        """Why the replies of the last round make a cluster suspect; None for those that are not."""
+        assert self.state is not None
+        assert self.erms is not None
+        assert self._last is not None
+        state, clustering = self.state, self.state.clustering
+        if self._last.erms is not None:  # no round of stage III
+            return [None] * clustering.k
+        labels = clustering.labels[np.searchsorted(state.machines, self._last.machines)]
+        return suspicions(
+            clustering,
+            self.erms,
+            state.models,
+            labels,
+            self._last.updates,
+            tolerance=self.tolerance,
+        )
+
     def clusters(self) -> list[dict[str, Any]]:
         """Size and make-up of every cluster."""
         assert self.state is not None
@@ -114,6 +141,7 @@ class Recorder:
         clustering, machines = self.state.clustering, self.state.machines
         scatter = clustering.scatter(self.erms)
         _, honest = self._known(machines)
+        suspect = self.suspicions()
         rejected = np.array([machine in self.rejected for machine in machines.tolist()])
         rows = []
         for k in range(clustering.k):
@@ -129,6 +157,7 @@ class Recorder:
                     "rejected": int(rejected[inside].sum()),
                     "radius": _finite(clustering.radius[k]),
                     "scatter": _finite(scatter[k]),
+                    "suspect": suspect[k],
                 }
             )
         return rows

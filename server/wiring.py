@@ -12,10 +12,12 @@ from strategies.clustering import Clusterer, Clustering, random_labels
 from strategies.clustering.initial import InitialLabels
 from tagma.arrays import Array, Labels
 from tagma.errors import SettingError
-from tagma.plugins import build, settings_of
+from tagma.plugins import TARGET, build, settings_of
 from tagma.settings import Settings
 from tasks.chosen import task_of
 
+_USUAL_TOLERANCE = 0.4
+"""Of aggregations that bear up to a half, a little less."""
 _OURS = ("init", "restarts", "correct", "extra_clusters")
 """The settings of the group `clustering` that are used here; the others are the method's own."""
 
@@ -34,15 +36,24 @@ def algorithm_of(settings: Settings) -> Algorithm:
     return algorithm
 
 
+def tolerance_of(settings: Settings) -> float:
+    """The share of liars in a cluster that the aggregation bears, as its settings say."""
+    group = settings.choice("aggregation")
+    for key in ("beta", "removable", "fraction"):
+        if key in group:
+            return min(float(group[key]), 0.5)
+    return 0.0 if str(group[TARGET]).endswith(".mean") else _USUAL_TOLERANCE
+
+
 def warnings_of(settings: Settings) -> list[str]:
     """What the user should know about settings that are allowed but unwise."""
     found = list(task_of(settings).warnings())
     beta = settings.choice("aggregation").get("beta")
-    fraction = settings.choice("attack").get("fraction", 0)
-    if beta is not None and float(beta) < float(fraction):
+    fraction = float(adversary_of(settings).byzantine.mean())
+    if beta is not None and float(beta) < fraction:
         found.append(
-            f"aggregation.beta={beta} is below attack.fraction={fraction}: the trimmed mean cannot "
-            "remove all liars"
+            f"aggregation.beta={beta} is below the share {fraction:.2g} of Byzantine machines: the "
+            "trimmed mean cannot remove all liars"
         )
     return found
 

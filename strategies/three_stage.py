@@ -20,7 +20,7 @@ from flwr.serverapp.strategy import Strategy
 
 from strategies.algorithm import Algorithm, State
 from strategies.replies import Rejection, Reply, check_losses, check_replies
-from tagma.arrays import Array
+from tagma.arrays import Array, Labels
 from tagma.errors import FederationError
 from tagma.wire import MODEL, pack
 
@@ -36,6 +36,10 @@ class Round:
     state: State
     erms: Array | None
     """The local models of `state.machines`; in round 1 only."""
+    machines: Labels
+    """The machines whose replies were usable, in ascending order."""
+    updates: Array
+    """What they sent, one row each."""
     used: int
     rejected: list[tuple[int | None, str]]
     """Machine (None where its number is not known) and reason of every reply that was dropped."""
@@ -92,19 +96,21 @@ class ThreeStage(Strategy):
         for rejection in rejections[:3]:
             if rejection.detail:
                 _log.warning("round %d: a client failed: %s", server_round, rejection.detail)
-        stage, erms = "erm", None
         if server_round == 1:
-            erms = self._begin(usable, rejections)
+            stage = "erm"
+            machines, updates = self._begin(usable, rejections)
         else:
             stage = self.algorithm.stage
-            self._advance(usable)
+            machines, updates = self._advance(usable)
         assert self.state is not None
         self.on_round(
             Round(
                 number=server_round,
                 stage=stage,
                 state=self.state,
-                erms=erms,
+                erms=updates if server_round == 1 else None,
+                machines=machines,
+                updates=updates,
                 used=len(usable),
                 rejected=[(self._named(r), r.reason) for r in rejections],
                 sent=len(self._sent),
@@ -115,17 +121,16 @@ class ThreeStage(Strategy):
         models = {str(k): pack(w)["vector"] for k, w in enumerate(self.state.models)}
         return ArrayRecord(models), None
 
-    def _begin(self, usable: list[Reply], rejections: list[Rejection]) -> Array:
+    def _begin(self, usable: list[Reply], rejections: list[Rejection]) -> tuple[Labels, Array]:
         if not usable:
             reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
             raise FederationError(
                 f"no machine sent a usable local model ({reasons or 'there are no machines'})"
             )
         self._machine_of_node = _number_machines(usable)
-        usable = sorted(usable, key=lambda reply: self._machine_of_node[reply.node])
         machines, erms = self._stack(usable)
         self.state = self.algorithm.begin(machines, erms)
-        return erms
+        return machines, erms
 
     def _named(self, rejection: Rejection) -> int | None:
         """The machine behind a rejection; a number that another node holds is not believed."""
@@ -134,15 +139,19 @@ class ThreeStage(Strategy):
             return known
         return rejection.machine
 
-    def _advance(self, usable: list[Reply]) -> None:
+    def _advance(self, usable: list[Reply]) -> tuple[Labels, Array]:
         assert self.state is not None
+        machines, updates = self._stack(usable)
         if usable:
-            usable = sorted(usable, key=lambda reply: self._machine_of_node[reply.node])
-            self.state = self.algorithm.advance(self.state, *self._stack(usable))
+            self.state = self.algorithm.advance(self.state, machines, updates)
+        return machines, updates
 
-    def _stack(self, usable: list[Reply]) -> tuple[np.ndarray, Array]:
-        machines = np.array([self._machine_of_node[reply.node] for reply in usable])
-        return machines, np.array([reply.vector for reply in usable])
+    def _stack(self, usable: list[Reply]) -> tuple[Labels, Array]:
+        """Machines in ascending order, and their vectors as rows."""
+        by_machine = {self._machine_of_node[reply.node]: reply.vector for reply in usable}
+        machines = np.array(sorted(by_machine), dtype=np.int64)
+        rows = [by_machine[machine] for machine in machines.tolist()]
+        return machines, np.array(rows).reshape(len(rows), self.dim)
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid

@@ -101,7 +101,7 @@ def from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
     groups = {key: plain.pop(key, None) for key in GROUPS}
     for group, value in groups.items():
         if not isinstance(value, dict):
-            raise SettingError(group, value, f"must be one of {', '.join(_choices(group))}")
+            raise SettingError(group, value, f"must be one of {', '.join(choices(group))}")
     values = plain
     given = {"groups": MappingProxyType(groups), "overrides": tuple(overrides)}
     try:
@@ -137,9 +137,9 @@ def explain(error: HydraException, overrides: Sequence[str]) -> TagmaError:
         except HydraException:
             return TagmaError(f"{text}: is not of the form key=value")
         key, value = override.key_or_group, override.value()
-        choices = _choices(key) if isinstance(error, MissingConfigException) else []
-        if choices and not override.is_sweep_override() and str(value) not in choices:
-            return SettingError(key, value, f"there is no such choice; known: {', '.join(choices)}")
+        known = choices(key) if isinstance(error, MissingConfigException) else []
+        if known and not override.is_sweep_override() and str(value) not in known:
+            return SettingError(key, value, f"there is no such choice; known: {', '.join(known)}")
     for text in overrides:
         key = text.lstrip("+~").partition("=")[0]
         if f"'{key}'" in _first_line(error):
@@ -153,17 +153,18 @@ def explain_outside(error: HydraException, overrides: Sequence[str]) -> TagmaErr
         return explain(error, overrides)
 
 
-def _choices(group: str) -> list[str]:
+def choices(group: str) -> list[str]:
+    """The names that a group offers; files whose name begins with _ are parts of others."""
     folder = CONF / group
-    return sorted(file.stem for file in folder.glob("*.yaml")) if folder.is_dir() else []
+    return sorted(file.stem for file in folder.glob("[!_]*.yaml")) if folder.is_dir() else []
 
 
 def _known_keys(overrides: Sequence[str], wrong: str) -> list[str]:
     """The keys beside a wrong one, under the choices of the other overrides."""
     group = wrong.rpartition(".")[0]
-    choices = [text for text in overrides if "." not in text.partition("=")[0] and _choices(
-        text.partition("=")[0])]  # fmt: skip
-    config = hydra_compose("config", choices)
+    keys = {text: text.partition("=")[0] for text in overrides}
+    chosen = [text for text, key in keys.items() if "." not in key and choices(key)]
+    config = hydra_compose("config", chosen)
     node = OmegaConf.select(config, group) if group else config
     if not OmegaConf.is_dict(node):
         return sorted(str(key) for key in config)

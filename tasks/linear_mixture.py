@@ -61,6 +61,10 @@ class LinearMixture(ABC):
     def _slopes(self, scores: Array, targets: Array) -> Array:
         """The derivative of each example's loss by its score."""
 
+    def opposite(self, targets: Array) -> Array:
+        """The targets with the other sign; a classification has the other class instead."""
+        return -targets
+
     @cached_property
     def _truth(self) -> Truth:
         bits = stream(self.seed, "truth").integers(0, 2, size=(self.clusters, self.dim))

@@ -47,6 +47,10 @@ class MixtureLogistic(LinearMixture):
     def _slopes(self, scores: Array, targets: Array) -> Array:
         return expit(scores) - targets
 
+    def opposite(self, targets: Array) -> Array:
+        """The other class."""
+        return 1 - targets
+
     def warnings(self) -> list[str]:
         """Below n = d sqrt(4 + ||w*||^2) most machines' labels can be separated by a plane.
 

@@ -78,3 +78,11 @@ class WithCoefficients(Task, Protocol):
 
     def data_with(self, machine: int, coefficients: Array) -> Data:
         """The training examples of one machine, had its cluster other coefficients."""
+
+
+@runtime_checkable
+class WithTargets(Task, Protocol):
+    """A task that predicts targets, which have an opposite."""
+
+    def opposite(self, targets: Array) -> Array:
+        """The other class, or the number with the other sign."""

@@ -33,6 +33,8 @@ class Cluster:
     trimmed: int | None
     radius: float | None
     client_loss: float | None
+    suspect: str | None = None
+    """Why its replies are not to be trusted."""
 
 
 @dataclass(frozen=True)

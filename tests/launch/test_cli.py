@@ -96,7 +96,7 @@ def test_as_many_samples_as_dimensions_run_with_one_warning(tmp_path):
 
 def test_a_beta_below_the_fraction_of_liars_brings_a_warning(tmp_path):
     done = tagma("run", *SMALL, "aggregation.beta=0.1", cwd=tmp_path)
-    assert "warning: aggregation.beta=0.1 is below attack.fraction=0.3" in done.stderr
+    assert "warning: aggregation.beta=0.1 is below the share 0.3 of Byzantine" in done.stderr
 
 
 def test_several_runs_have_a_folder_each(tmp_path):

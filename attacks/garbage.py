@@ -1,0 +1,34 @@
+"""Garbage: replies that are no updates at all, to see that they are dropped and the run goes on."""
+
+from typing import Literal
+
+import numpy as np
+
+from attacks.attack import LocalAttack, LocalView
+from attacks.threat import ThreatModel
+from tagma.arrays import Array
+
+_HUGE = 1e300
+
+
+class Garbage(LocalAttack):
+    """Local: needs nothing."""
+
+    threat = ThreatModel("nothing", "its replies")
+
+    def __init__(self, *, kind: Literal["nan", "inf", "wrong_shape", "huge", "empty"]) -> None:
+        self.kind = kind
+
+    def forge(self, honest: Array, view: LocalView) -> Array | None:
+        """A vector of NaN, of infinities, one entry too long, of 1e300, or no record at all."""
+        match self.kind:
+            case "nan":
+                return np.full_like(honest, np.nan)
+            case "inf":
+                return np.full_like(honest, np.inf)
+            case "huge":
+                return np.full_like(honest, _HUGE)
+            case "wrong_shape":
+                return np.zeros(len(honest) + 1)
+            case "empty":
+                return None

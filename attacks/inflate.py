@@ -1,0 +1,24 @@
+"""Inflate: a multiple of the honest update, so that one machine counts for many.
+
+The scaling of model replacement (Bagdasaryan et al., 2020), without a backdoor.
+"""
+
+from typing import Annotated
+
+from annotated_types import Gt
+
+from attacks.attack import LocalAttack, LocalView
+from tagma.arrays import Array
+
+
+class Inflate(LocalAttack):
+    """Local: needs nothing but the machine's own honest update."""
+
+    source = "Bagdasaryan et al. 2020"
+
+    def __init__(self, *, scale: Annotated[float, Gt(0)] = 10.0) -> None:
+        self.scale = scale
+
+    def forge(self, honest: Array, view: LocalView) -> Array:
+        """Scale times the honest update."""
+        return self.scale * honest

@@ -1,0 +1,35 @@
+"""Mimic (Karimireddy, He, Jaggi, 2022): all liars repeat one honest machine.
+
+Its view counts many times over, and the others' are lost; since what the liars send is honest, no
+test of single updates finds them. The machine they repeat is the one farthest out in the direction
+in which the honest updates differ most.
+"""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge
+
+from attacks.attack import FederationView, OmniscientAttack
+from attacks.cluster_attack import by_cluster
+from tagma.arrays import Array
+
+
+class Mimic(OmniscientAttack):
+    """Omniscient and colluding."""
+
+    source = "Karimireddy et al. 2022"
+
+    def __init__(self, *, which: Annotated[int, Ge(0)] | None = None) -> None:
+        self.which = which
+
+    def forge(self, view: FederationView) -> Array:
+        """The update of one honest machine of each cluster."""
+        return by_cluster(view, lambda honest, own: honest[self._chosen(honest)])
+
+    def _chosen(self, honest: Array) -> int:
+        if self.which is not None:
+            return self.which % len(honest)
+        centred = honest - honest.mean(axis=0)
+        sides, lengths, _ = np.linalg.svd(centred, full_matrices=False)
+        return int(np.abs(sides[:, 0] * lengths[0]).argmax())

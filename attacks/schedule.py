@@ -1,0 +1,76 @@
+"""Who attacks when: squads of Byzantine machines, each with its attacks over the rounds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from attacks.attack import Attack, LocalAttack, OmniscientAttack
+from tagma.arrays import Mask
+
+
+@dataclass(frozen=True)
+class Phase:
+    """An attack from one round to another, both included; round 1 is that of the local models."""
+
+    attack: Attack
+    start: int = 1
+    stop: int | None = None
+
+    def acts_in(self, round_number: int) -> bool:
+        """Whether it acts in a round."""
+        return self.start <= round_number and (self.stop is None or round_number <= self.stop)
+
+
+@dataclass(frozen=True)
+class Squad:
+    """Machines that attack alike; between their phases they are honest."""
+
+    machines: Mask
+    """Shape (m,)."""
+    phases: tuple[Phase, ...]
+
+    def attack_in(self, round_number: int) -> Attack | None:
+        """What it does in a round; the first phase that acts counts."""
+        for phase in self.phases:
+            if phase.acts_in(round_number):
+                return phase.attack
+        return None
+
+    def local_in(self, round_number: int) -> LocalAttack | None:
+        """What its machines do by themselves in a round."""
+        attack = self.attack_in(round_number)
+        return attack if isinstance(attack, LocalAttack) else None
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """All Byzantine machines of a federation."""
+
+    squads: tuple[Squad, ...]
+    """No machine is in two of them."""
+
+    @cached_property
+    def byzantine(self) -> Mask:
+        """Shape (m,)."""
+        return np.logical_or.reduce([squad.machines for squad in self.squads])
+
+    @property
+    def attacks(self) -> Iterator[Attack]:
+        """Every attack of every squad."""
+        return (phase.attack for squad in self.squads for phase in squad.phases)
+
+    @property
+    def colludes(self) -> bool:
+        """Whether some attack needs to see the whole federation."""
+        return any(isinstance(attack, OmniscientAttack) for attack in self.attacks)
+
+    def squad_of(self, machine: int) -> Squad | None:
+        """The squad of a machine; None if it is honest."""
+        return next((squad for squad in self.squads if squad.machines[machine]), None)
+
+    def colluders_in(self, round_number: int) -> list[tuple[OmniscientAttack, Mask]]:
+        """The omniscient attacks of a round and their machines."""
+        acting = ((squad.attack_in(round_number), squad.machines) for squad in self.squads)
+        return [(attack, who) for attack, who in acting if isinstance(attack, OmniscientAttack)]

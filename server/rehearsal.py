@@ -1,0 +1,35 @@
+"""The defence as the strongest adversary sees it: a copy to try an attack on before sending it."""
+
+from collections.abc import Callable
+
+from attacks.grid import Rehearsal
+from server.scores import estimation_error
+from strategies.algorithm import Algorithm, State
+from tagma.arrays import Array, Labels, Mask
+from tasks.task import Truth
+
+
+def rehearsal_of(
+    algorithm: Algorithm, state: Callable[[], State | None], truth: Truth | None, byzantine: Mask
+) -> Rehearsal:
+    """The estimation error after the algorithm's next step from its present state.
+
+    Against the true models or, where nobody knows them, those that the honest machines alone would
+    lead to. The algorithm is a pure state machine, so trying leaves no trace.
+    """
+
+    def models(machines: Labels, updates: Array) -> Array:
+        now = state()
+        if now is None:
+            return algorithm.begin(machines, updates).models
+        return algorithm.advance(now, machines, updates).models
+
+    def harm(machines: Labels, updates: Array) -> float:
+        if truth is not None:
+            return estimation_error(models(machines, updates), truth.centres)
+        honest = ~byzantine[machines]
+        return estimation_error(
+            models(machines, updates), models(machines[honest], updates[honest])
+        )
+
+    return harm
