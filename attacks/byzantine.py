@@ -36,13 +36,19 @@ def adversary_of(settings: Settings) -> Adversary:
     group = settings.choice("attack")
     entries = {"attack": group}
     if "attacks" in group:
-        entries = {f"attack.attacks.{i}": entry for i, entry in enumerate(group["attacks"])}
+        entries = {f"attack.attacks.{i}": entry for i, entry in enumerate(group["attacks"] or [])}
+        if not entries:
+            raise SettingError(
+                "attack.attacks", group["attacks"], "names no attack; use attack=none"
+            )
         for other in set(group) - {"attacks"}:
             raise SettingError(f"attack.{other}", group[other], "belongs into one of the attacks")
     task = task_of(settings)
     squads: list[Squad] = []
     taken, so_far = np.zeros(task.machines, dtype=bool), 0.0
     for key, entry in entries.items():
+        if not isinstance(entry, Mapping):
+            raise SettingError(key, entry, f"must be like {{name: {entry}, fraction: 0.1}}")
         config = _resolved(key, entry)
         who = settings_of(_who, key, {k: config.pop(k) for k in _WHO if k in config}, {})
         if who["machines"] is not None:
@@ -95,7 +101,7 @@ def _attack(key: str, config: Mapping[str, Any]) -> Attack:
 
 
 def _resolved(key: str, entry: Mapping[str, Any] | str) -> dict[str, Any]:
-    """The settings of an entry, with those of the choice it names; null leaves a setting out."""
+    """The settings of an entry, with those of the choice it names."""
     config = {"name": entry} if isinstance(entry, str) else dict(entry)
     while "name" in config:
         name = str(config.pop("name"))
@@ -108,7 +114,7 @@ def _resolved(key: str, entry: Mapping[str, Any] | str) -> dict[str, Any]:
         chosen.pop("defaults", None)
         if "attacks" in chosen:
             raise SettingError(f"{key}.name", name, "is several attacks: list them instead")
-        config = {k: v for k, v in (chosen | config).items() if v is not None}
+        config = chosen | config
     return config
 
 

@@ -16,15 +16,17 @@ class Garbage(LocalAttack):
 
     threat = ThreatModel("nothing", "its replies")
 
-    def __init__(self, *, kind: Literal["nan", "inf", "wrong_shape", "huge", "empty"]) -> None:
+    def __init__(
+        self, *, kind: Literal["not_a_number", "infinite", "wrong_shape", "huge", "empty"]
+    ) -> None:
         self.kind = kind
 
     def forge(self, honest: Array, view: LocalView) -> Array | None:
         """A vector of NaN, of infinities, one entry too long, of 1e300, or no record at all."""
         match self.kind:
-            case "nan":
+            case "not_a_number":
                 return np.full_like(honest, np.nan)
-            case "inf":
+            case "infinite":
                 return np.full_like(honest, np.inf)
             case "huge":
                 return np.full_like(honest, _HUGE)

@@ -5,10 +5,15 @@ from flwr.clientapp import ClientApp
 
 from attacks.client_mod import byzantine_mod
 from client.cache import machine_of
+from client.machine import Machine
 from tagma.arrays import Array
 from tagma.wire import ABOUT, LOSS, MACHINE, METRICS, MODEL, UPDATE, pack, unpack_any
 
 app = ClientApp()
+
+
+def _machine(message: Message, context: Context) -> Machine:
+    return machine_of(context, int(message.metadata.group_id))
 
 
 def _reply(message: Message, update: Array) -> Message:
@@ -20,7 +25,7 @@ def _reply(message: Message, update: Array) -> Message:
 @app.train("erm", mods=[byzantine_mod])
 def erm(message: Message, context: Context) -> Message:
     """Round 1: the local model, and which machine this is."""
-    machine = machine_of(message, context)
+    machine = _machine(message, context)
     reply = _reply(message, machine.erm())
     reply.content[ABOUT] = ConfigRecord({MACHINE: machine.number})
     return reply
@@ -30,18 +35,18 @@ def erm(message: Message, context: Context) -> Message:
 def gradient(message: Message, context: Context) -> Message:
     """The gradient of the local risk at the received model."""
     model = unpack_any(message.content[MODEL])
-    return _reply(message, machine_of(message, context).gradient(model))
+    return _reply(message, _machine(message, context).gradient(model))
 
 
 @app.train("local", mods=[byzantine_mod])
 def local(message: Message, context: Context) -> Message:
     """The model after some local steps from the received one."""
     model = unpack_any(message.content[MODEL])
-    return _reply(message, machine_of(message, context).local(model))
+    return _reply(message, _machine(message, context).local(model))
 
 
 @app.evaluate()
 def evaluate(message: Message, context: Context) -> Message:
     """The loss of the received model on held-out data of this machine."""
-    loss = machine_of(message, context).loss(unpack_any(message.content[MODEL]))
+    loss = _machine(message, context).loss(unpack_any(message.content[MODEL]))
     return Message(RecordDict({METRICS: MetricRecord({LOSS: loss})}), reply_to=message)

@@ -4,7 +4,7 @@ Making a machine's data again costs more than a gradient of them, and a process 
 plays many machines in turn.
 """
 
-from flwr.app import Context, Message
+from flwr.app import Context
 
 from attacks.attack import LocalAttack
 from attacks.client_mod import local_attack, machine_number
@@ -18,11 +18,11 @@ turns, so that making room would throw out just the one that comes next."""
 _machines: dict[tuple[str, int, LocalAttack | None], Machine] = {}
 
 
-def machine_of(message: Message, context: Context) -> Machine:
-    """The machine that a Flower client plays in the round of a message."""
+def machine_of(context: Context, round_number: int) -> Machine:
+    """The machine that a Flower client plays in a round."""
     text = str(context.run_config["overrides"])
     settings = settings_from(text)
-    attack = local_attack(settings, context, int(message.metadata.group_id))
+    attack = local_attack(settings, context, round_number)
     if attack is not None and type(attack).data is LocalAttack.data:
         attack = None  # its data are the honest ones
     key = (text, machine_number(context), attack)

@@ -94,7 +94,8 @@ def _of_replies(rows: Array, noise: float, tolerance: float) -> str | None:
 
 def _led_away(clustering: Clustering, erms: Array, models: Array) -> list[int]:
     """The clusters whose model stage III moved far, compared with the others."""
-    moved = np.linalg.norm(models - clustering.centres, axis=1) / sqrt(models.shape[1])
+    with np.errstate(over="ignore"):  # of models that diverged
+        moved = np.linalg.norm(models - clustering.centres, axis=1) / sqrt(models.shape[1])
     scatter = clustering.scatter(erms)
     away = []
     for cluster in range(len(models)):

@@ -51,7 +51,7 @@ def test_a_client_of_a_convex_task_does_not_load_torch():
         "import sys, client.app\n"
         "from client.machine import make_machine\n"
         "from tagma.settings import compose\n"
-        "make_machine(compose(['task.dim=3']), 0, False).erm()\n"
+        "make_machine(compose(['task.dim=3']), 0).erm()\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run(
@@ -67,5 +67,5 @@ def test_every_choice_says_what_it_is_and_what_its_settings_mean(file):
     lines = file.read_text().splitlines()
     assert lines[0].startswith("# ")
     for line in lines[1:]:
-        if line and not line.startswith(("#", "_target_", " ", "-", "version")):
+        if line and not line.startswith(("#", "_target_", "defaults: [_", " ", "-", "version")):
             assert "#" in line, f"{file.name}: {line}"

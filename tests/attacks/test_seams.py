@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from attacks.attack import FederationView, LocalAttack, OmniscientAttack
-from attacks.byzantine import adversary_of, is_byzantine
+from attacks.byzantine import adversary_of
+from attacks.client_mod import local_attack
+from attacks.sign_flip import SignFlip
 from client.app import app as client_app
 from launch.engines.inprocess_grid import InProcessGrid
-from strategies.three_stage import ThreeStage
 from tagma.errors import SettingError
-from tagma.settings import compose, join_overrides
+from tagma.settings import compose
+from tests.attacks.recording import updates_under
 from tests.conftest import SMALL
 
 SEEN = []
@@ -29,42 +31,6 @@ class SendSevens(OmniscientAttack):
     def forge(self, view: FederationView):
         SEEN.append(view)
         return np.full_like(view.own, 7.0)
-
-
-class Recording:
-    """An algorithm that remembers the updates it was given."""
-
-    stage = "gradient"
-
-    def __init__(self, algorithm):
-        self.algorithm = algorithm
-        self.given = []
-
-    def begin(self, machines, erms):
-        self.given.append((machines, erms))
-        return self.algorithm.begin(machines, erms)
-
-    def advance(self, state, machines, updates):
-        self.given.append((machines, updates))
-        return self.algorithm.advance(state, machines, updates)
-
-
-def updates_under(monkeypatch, tmp_path, attack, *more):
-    """What the algorithm receives in every round of a run under an attack."""
-    from server import federation
-
-    recordings = []
-
-    def strategy(algorithm, **keywords):
-        recordings.append(Recording(algorithm))
-        return ThreeStage(recordings[-1], **keywords)
-
-    monkeypatch.setattr(federation, "ThreeStage", strategy)
-    SEEN.clear()
-    settings = compose([*SMALL, "rounds=2", *attack, *more])
-    grid = InProcessGrid(client_app, 20, join_overrides(settings.overrides))
-    federation.run_federation(grid, settings, tmp_path, [])
-    return recordings[0].given, adversary_of(settings).byzantine
 
 
 LOCAL = ["attack=none", "+attack.fraction=0.25", f"attack._target_={__name__}.SendFives"]
@@ -87,6 +53,7 @@ def test_liars_send_what_the_attack_says_and_the_honest_what_they_computed(
 
 
 def test_a_local_attack_sees_its_own_machine_only(monkeypatch, tmp_path):
+    SEEN.clear()
     _, byzantine = updates_under(monkeypatch, tmp_path, LOCAL)
     assert {view.machine for view in SEEN} == set(np.flatnonzero(byzantine).tolist())
     first = [view for view in SEEN if view.stage == "erm"]
@@ -98,6 +65,7 @@ def test_a_local_attack_sees_its_own_machine_only(monkeypatch, tmp_path):
 
 
 def test_an_omniscient_attack_sees_every_honest_update(monkeypatch, tmp_path):
+    SEEN.clear()
     given, byzantine = updates_under(monkeypatch, tmp_path, OMNISCIENT)
     assert len(SEEN) == 3
     for view, (_, updates) in zip(SEEN, given, strict=True):
@@ -108,13 +76,24 @@ def test_an_omniscient_attack_sees_every_honest_update(monkeypatch, tmp_path):
     assert SEEN[1].honest_models.shape == (15, 5)
 
 
+def context_of(machine, **node_config):
+    context = InProcessGrid(client_app, 20, "")._contexts[2 + machine]
+    context.node_config.update(node_config)
+    return context
+
+
 def test_an_honest_node_can_be_started_as_a_liar_and_the_other_way_round():
-    settings = compose([*SMALL, *LOCAL])
-    grid = InProcessGrid(client_app, 20, "")
-    context = grid._contexts[2]
-    by_number = is_byzantine(settings, context)
-    context.node_config["byzantine"] = not by_number
-    assert is_byzantine(settings, context) == (not by_number)
+    settings = compose([*SMALL, "attack=sign_flip", "attack.machines=[4]"])
+    assert isinstance(local_attack(settings, context_of(4), 1), SignFlip)
+    assert local_attack(settings, context_of(5), 1) is None
+    assert local_attack(settings, context_of(4, byzantine=False), 1) is None
+    assert isinstance(local_attack(settings, context_of(5, byzantine=True), 1), SignFlip)
+
+
+def test_a_node_cannot_be_started_as_a_liar_who_sees_everything():
+    settings = compose([*SMALL, "attack=ipm"])
+    with pytest.raises(SettingError, match="sees its own updates only"):
+        local_attack(settings, context_of(5, byzantine=True), 1)
 
 
 @pytest.mark.parametrize("fraction", ["0.5", "0.7", "-0.1", "many"])

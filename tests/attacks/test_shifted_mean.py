@@ -24,17 +24,17 @@ def test_machines_draw_their_own_shifts_once(features):
     settings = compose(overrides(features))
     task = task_of(settings)
     liars = np.flatnonzero(task.truth().labels < 0)
-    machines = [make_machine(settings, number=int(n), byzantine=True) for n in liars]
+    machines = [make_machine(settings, int(n), ShiftedMean()) for n in liars]
     shifts = [m.data.inputs[0] - task.data(m.number).inputs[0] for m in machines]
     assert len(np.unique(np.round(shifts, 6), axis=0)) > 1
-    again = make_machine(settings, number=int(liars[0]), byzantine=True)
+    again = make_machine(settings, int(liars[0]), ShiftedMean())
     assert np.array_equal(again.data.inputs, machines[0].data.inputs)
 
 
 def test_gradients_and_local_model_agree(features):
     settings = compose(overrides(features))
     liar = int(np.flatnonzero(task_of(settings).truth().labels < 0)[0])
-    machine = make_machine(settings, number=liar, byzantine=True)
+    machine = make_machine(settings, liar, ShiftedMean())
     model = np.array([3.0, -1.0])
     assert np.allclose(machine.gradient(model), model - machine.erm())
 

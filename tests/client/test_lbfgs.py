@@ -187,7 +187,7 @@ def test_torch_is_not_needed_for_losses_in_numpy():
         "import sys\n"
         "from client.machine import make_machine\n"
         "from tagma.settings import compose\n"
-        "make_machine(compose(['task=mixture_logistic', 'solver=lbfgs']), 0, False).erm()\n"
+        "make_machine(compose(['task=mixture_logistic', 'solver=lbfgs']), 0).erm()\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run(

@@ -1,0 +1,44 @@
+"""What the algorithm receives in a run under attack."""
+
+from attacks.byzantine import adversary_of
+from client.app import app as client_app
+from launch.engines.inprocess_grid import InProcessGrid
+from strategies.three_stage import ThreeStage
+from tagma.settings import compose, join_overrides
+from tests.conftest import SMALL
+
+
+class Recording:
+    """An algorithm that remembers the updates it was given."""
+
+    stage = "gradient"
+
+    def __init__(self, algorithm):
+        self.algorithm = algorithm
+        self.given = []
+
+    def begin(self, machines, erms):
+        self.given.append((machines, erms))
+        return self.algorithm.begin(machines, erms)
+
+    def advance(self, state, machines, updates):
+        self.given.append((machines, updates))
+        return self.algorithm.advance(state, machines, updates)
+
+
+def updates_under(monkeypatch, tmp_path, attack, *more):
+    """The machines and updates of every round, and who is Byzantine."""
+    from server import federation
+
+    recordings = []
+
+    def strategy(algorithm, **keywords):
+        recordings.append(Recording(algorithm))
+        return ThreeStage(recordings[-1], **keywords)
+
+    monkeypatch.setattr(federation, "ThreeStage", strategy)
+    settings = compose([*SMALL, "rounds=2", *attack, *more])
+    grid = InProcessGrid(client_app, 20, join_overrides(settings.overrides))
+    federation.run_federation(grid, settings, tmp_path, [])
+    monkeypatch.setattr(federation, "ThreeStage", ThreeStage)
+    return recordings[0].given, adversary_of(settings).byzantine

@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+
+from attacks.garbage import Garbage
+from attacks.gaussian_noise import GaussianNoise
+from attacks.inflate import Inflate
+from attacks.label_flip import LabelFlip
+from attacks.lazy import Lazy
+from attacks.none import NoAttack
+from attacks.poisoned_regression import PoisonedRegression
+from attacks.random_model import RandomModel
+from attacks.sign_flip import SignFlip
+from attacks.stale import Stale
+from tagma.errors import SettingError
+from tagma.streams import stream
+from tasks.mixture_logistic import MixtureLogistic
+from tasks.mixture_regression import MixtureRegression
+from tests.attacks.views import local_view
+
+TASK = MixtureRegression(machines=4, clusters=2, dim=3, samples=50, noise=0.0, seed=1)
+HONEST = np.array([1.0, -2.0])
+
+
+def test_no_attack_changes_nothing():
+    assert NoAttack().forge(HONEST, local_view()).tolist() == [1.0, -2.0]
+    honest = TASK.data(1)
+    assert np.array_equal(NoAttack().data(TASK, 1, stream(0, "x")).targets, honest.targets)
+
+
+def test_sign_flip_by_hand():
+    assert SignFlip(scale=2.0).forge(HONEST, local_view()).tolist() == [-2.0, 4.0]
+
+
+def test_inflate_by_hand():
+    assert Inflate(scale=10.0).forge(HONEST, local_view()).tolist() == [10.0, -20.0]
+
+
+def test_gaussian_noise_is_added_to_the_honest_update():
+    noise = stream(0, "test").standard_normal(2)
+    assert np.array_equal(
+        GaussianNoise(deviation=3.0).forge(HONEST, local_view()), HONEST + 3 * noise
+    )
+
+
+def test_a_random_model_does_not_depend_on_the_honest_update():
+    noise = stream(0, "test").standard_normal(2)
+    assert np.array_equal(RandomModel(deviation=3.0).forge(HONEST, local_view()), 3 * noise)
+
+
+def test_a_lazy_machine_sends_what_it_received():
+    assert Lazy().forge(HONEST, local_view(model=[5.0, 6.0])).tolist() == [5.0, 6.0]
+
+
+def test_a_lazy_machine_that_received_nothing_sends_zero():
+    assert Lazy().forge(HONEST, local_view(stage="erm")).tolist() == [0.0, 0.0]
+
+
+def test_a_stale_machine_replays_its_oldest_update_of_the_last_rounds():
+    attack = Stale(delay=2)
+    assert attack.remembers == 2
+    assert attack.forge(HONEST, local_view(past=[[7.0, 7.0], [8.0, 8.0]])).tolist() == [7.0, 7.0]
+
+
+def test_a_stale_machine_without_a_past_is_honest():
+    assert Stale(delay=2).forge(HONEST, local_view()).tolist() == [1.0, -2.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"),
+    [
+        ("not_a_number", [np.nan, np.nan]),
+        ("infinite", [np.inf, np.inf]),
+        ("huge", [1e300, 1e300]),
+        ("wrong_shape", [0.0, 0.0, 0.0]),
+    ],
+)
+def test_garbage_by_hand(kind, sent):
+    np.testing.assert_array_equal(Garbage(kind=kind).forge(HONEST, local_view()), sent)
+
+
+def test_empty_garbage_is_no_update_at_all():
+    assert Garbage(kind="empty").forge(HONEST, local_view()) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("not_a_number", "not finite"),
+        ("infinite", "not finite"),
+        ("huge", "not finite"),
+        ("wrong_shape", "wrong shape"),
+        ("empty", "no machine number"),
+    ],
+)
+def test_garbage_is_dropped_and_counted_and_the_run_goes_on(run_small, kind, reason):
+    metrics = run_small("attack=garbage", "attack.fraction=0.25", f"attack.kind={kind}")
+    assert metrics["replies"]["rejected"] == {reason: 5}
+    assert metrics["misclustering"] == 0
+
+
+def test_label_flip_of_a_regression_leads_to_the_opposite_coefficients():
+    data = LabelFlip().data(TASK, 1, stream(0, "x"))
+    coefficients = np.linalg.lstsq(data.inputs, data.targets, rcond=None)[0]
+    truth = TASK.truth()
+    assert np.allclose(coefficients, -truth.centres[truth.labels[1]])
+
+
+def test_label_flip_of_a_classification_gives_the_other_class():
+    task = MixtureLogistic(machines=4, clusters=2, dim=3, samples=20, scale=1.0, seed=1)
+    flipped = LabelFlip().data(task, 1, stream(0, "x")).targets
+    assert np.array_equal(flipped, 1 - task.data(1).targets)
+    assert set(flipped) == {0.0, 1.0}
+
+
+def test_label_flip_needs_targets():
+    with pytest.raises(SettingError, match="needs a task whose examples have targets"):
+        LabelFlip().data(object(), 1, stream(0, "x"))
+
+
+def test_poisoned_data_follow_coefficients_of_zero_or_the_scale():
+    data = PoisonedRegression(scale=3.0).data(TASK, 1, stream(0, "x"))
+    coefficients = np.linalg.lstsq(data.inputs, data.targets, rcond=None)[0]
+    expected = 3.0 * stream(0, "x").integers(0, 2, size=3)
+    assert np.allclose(coefficients, expected)
+    assert np.array_equal(data.inputs, TASK.data(1).inputs)
+
+
+def test_poisoned_regression_needs_a_regression():
+    with pytest.raises(SettingError, match="needs task=mixture_regression"):
+        PoisonedRegression().data(object(), 1, stream(0, "x"))

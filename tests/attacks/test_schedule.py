@@ -1,0 +1,154 @@
+"""Who attacks when, from the settings to what the algorithm receives."""
+
+import numpy as np
+import pytest
+
+from attacks.alie import ALittleIsEnough
+from attacks.byzantine import adversary_of
+from attacks.infiltrate import Infiltrate
+from attacks.ipm import InnerProductManipulation
+from attacks.sign_flip import SignFlip
+from tagma.errors import SettingError
+from tagma.settings import compose
+from tests.attacks.recording import updates_under
+from tests.conftest import SMALL
+
+
+def adversary(*overrides):
+    return adversary_of(compose([*SMALL, *overrides]))
+
+
+def test_machines_can_be_named_by_number():
+    named = adversary("attack=sign_flip", "attack.machines=[3,7]")
+    assert np.flatnonzero(named.byzantine).tolist() == [3, 7]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("attack.machines=[20]", "attack.machines=20: task.machines=20 end before it"),
+        ("attack.machines=[-1]", "attack.machines.0=-1"),
+        ("attack.machines=3", "attack.machines=3"),
+        ("attack.machines=[0,1,2,3,4,5,6,7,8,9]", "makes 10 of 20 machines Byzantine"),
+        ("attack.start=0", "attack.start=0"),
+        ("attack.stop=x", "attack.stop=x"),
+    ],
+)
+def test_who_and_when_are_checked(override, message):
+    with pytest.raises(SettingError, match=message.replace("[", r"\[")):
+        adversary("attack=sign_flip", override)
+
+
+def test_squads_share_out_the_machines_that_one_attack_would_have():
+    mixed = adversary(
+        "attack=mixed",
+        "attack.attacks=[{name:sign_flip,fraction:0.1},{name:alie,fraction:0.2,z:2}]",
+    )
+    alone = adversary("attack=sign_flip", "attack.fraction=0.3")
+    first, second = mixed.squads
+    assert (first.machines.sum(), second.machines.sum()) == (2, 4)
+    assert not (first.machines & second.machines).any()
+    assert np.array_equal(mixed.byzantine, alone.byzantine)
+    assert isinstance(first.attack_in(1), SignFlip)
+    assert isinstance(second.attack_in(1), ALittleIsEnough)
+    assert second.attack_in(1).scale == 2
+
+
+@pytest.mark.parametrize(
+    ("attacks", "message"),
+    [
+        ("[{name:sign_flop}]", "attack.attacks.0.name=sign_flop: there is no such choice"),
+        ("[{name:sign_flip,fraction:0.3},{name:alie,fraction:0.3}]", "makes 12 of 20"),
+        ("[{name:sign_flip,scales:3}]", "attack.attacks.0.scales=3: there is no such setting"),
+        ("[{name:sign_flip,machines:[1]},{name:alie,machines:[1]}]", "runs another attack already"),
+        ("[{name:mixed}]", "is several attacks"),
+        ("[]", "attack.attacks=.*: names no attack"),
+        ("[sign_flip]", "attack.attacks.0=sign_flip: must be"),
+    ],
+)
+def test_a_list_of_attacks_is_checked(attacks, message):
+    with pytest.raises(SettingError, match=message):
+        adversary("attack=mixed", f"attack.attacks={attacks}")
+
+
+def test_a_sleeper_is_honest_until_its_round_and_then_another_attack():
+    (squad,) = adversary("attack=sleeper", "attack.name=ipm", "attack.start=3").squads
+    assert squad.attack_in(2) is None
+    assert isinstance(squad.attack_in(3), InnerProductManipulation)
+    assert isinstance(squad.attack_in(99), InnerProductManipulation)
+
+
+def test_an_attack_stops_after_its_last_round():
+    (squad,) = adversary("attack=sign_flip", "attack.start=2", "attack.stop=3").squads
+    assert [squad.attack_in(number) is not None for number in range(1, 5)] == [
+        False, True, True, False,
+    ]  # fmt: skip
+
+
+def test_a_two_phase_attack_turns_to_another_after_the_first_round():
+    (squad,) = adversary("attack=infiltrate").squads
+    assert isinstance(squad.attack_in(1), Infiltrate)
+    assert isinstance(squad.attack_in(2), InnerProductManipulation)
+    assert squad.attack_in(2).scale == 5
+
+
+def test_what_comes_later_can_be_named_alone_or_with_settings():
+    (squad,) = adversary("attack=infiltrate", "attack.later=sign_flip").squads
+    assert isinstance(squad.attack_in(2), SignFlip)
+    later = "attack.later={name:alie,z:2,start:3}"
+    (squad,) = adversary("attack=infiltrate", later).squads
+    assert squad.attack_in(2) is None
+    assert squad.attack_in(3).scale == 2
+
+
+def test_the_algorithm_receives_a_local_attack_in_its_rounds_only(monkeypatch, tmp_path):
+    """A flipped update in round 2 alone; data that are poisoned from round 3 on."""
+    honest, _ = updates_under(monkeypatch, tmp_path, ["attack=none"])
+    flipped, byzantine = updates_under(
+        monkeypatch,
+        tmp_path,
+        ["attack=sign_flip", "attack.fraction=0.25", "attack.start=2", "attack.stop=2"],
+    )
+    assert np.array_equal(flipped[0][1], honest[0][1])
+    assert np.array_equal(flipped[1][1][byzantine], -honest[1][1][byzantine])
+    assert np.array_equal(flipped[1][1][~byzantine], honest[1][1][~byzantine])
+    poisoned, _ = updates_under(monkeypatch, tmp_path, ["attack.fraction=0.25", "attack.start=3"])
+    assert np.array_equal(poisoned[1][1], honest[1][1])
+    assert not np.allclose(poisoned[2][1][byzantine], honest[2][1][byzantine])
+    assert np.array_equal(poisoned[2][1][~byzantine], honest[2][1][~byzantine])
+
+
+def test_omniscient_and_local_phases_take_turns(monkeypatch, tmp_path):
+    given, byzantine = updates_under(
+        monkeypatch,
+        tmp_path,
+        ["attack=infiltrate", "attack.fraction=0.25", "attack.later=sign_flip", "attack.rho=0"],
+    )
+    infiltrators = given[0][1][byzantine]
+    assert np.allclose(infiltrators, infiltrators[0])
+    later = given[1][1]
+    assert not np.allclose(later[byzantine], later[byzantine][0])
+
+
+def test_a_stale_update_comes_from_the_round_it_says(monkeypatch, tmp_path):
+    """The nodes keep their updates from round to round; the first one of a stage has no past."""
+    given, byzantine = updates_under(
+        monkeypatch, tmp_path, ["attack=stale", "attack.fraction=0.25", "attack.delay=1"]
+    )
+    honest, _ = updates_under(monkeypatch, tmp_path, ["attack=none"])
+    assert np.array_equal(given[0][1], honest[0][1])
+    assert np.array_equal(given[1][1], honest[1][1])
+    assert np.array_equal(given[2][1][byzantine], honest[1][1][byzantine])
+
+
+def test_colluding_squads_do_not_take_each_other_for_honest(monkeypatch, tmp_path):
+    given, byzantine = updates_under(
+        monkeypatch,
+        tmp_path,
+        [
+            "attack=mixed",
+            "attack.attacks=[{name:ipm,machines:[0],scale:1e6},{name:ipm,machines:[1],scale:1}]",
+        ],
+    )
+    assert np.flatnonzero(byzantine).tolist() == [0, 1]
+    assert np.abs(given[0][1][1]).max() < 100

@@ -1,0 +1,45 @@
+"""Views for tests, made by hand."""
+
+import numpy as np
+
+from attacks.attack import FederationView, LocalView
+from tagma.streams import stream
+
+
+def local_view(model=None, past=(), stage="gradient"):
+    return LocalView(
+        machine=2,
+        round=1 if stage == "erm" else 2,
+        stage=stage,
+        model=None if model is None else np.array(model, dtype=float),
+        past=[np.array(update, dtype=float) for update in past],
+        random=stream(0, "test"),
+    )
+
+
+def federation_view(
+    honest,
+    own,
+    *,
+    honest_models=None,
+    own_models=None,
+    honest_groups=None,
+    own_groups=None,
+    rehearse=lambda forged: 0.0,
+):
+    """The first round if no models are given, else a later one."""
+    honest, own = np.array(honest, dtype=float), np.array(own, dtype=float)
+    first = honest_models is None
+    return FederationView(
+        round=1 if first else 2,
+        stage="erm" if first else "gradient",
+        honest=honest,
+        own=own,
+        honest_models=None if first else np.array(honest_models, dtype=float),
+        own_models=None if first else np.array(own_models, dtype=float),
+        honest_groups=np.zeros(len(honest), int) if honest_groups is None else honest_groups,
+        own_groups=np.zeros(len(own), int) if own_groups is None else own_groups,
+        machines=np.arange(len(honest), len(honest) + len(own)),
+        random=stream(0, "test"),
+        rehearse=rehearse,
+    )
