@@ -2,17 +2,19 @@
 
 from collections.abc import Callable
 
-from bench import features, speed
+from bench import attack_table, features, speed
 from launch.console import say
 from tagma.errors import TagmaError
 
 _BENCHES: dict[str, Callable[[list[str]], None]] = {
+    "attacks": attack_table.main,
     "speed": speed.main,
     "features": features.main,
 }
 
 _HELP = """tagma bench NAME [overrides]
 
+  attacks    the error of every attack against a federation without a defence, and with one
   features   clusters of real points at the size of the paper's data: time and peak memory
   speed      messages per second of the inprocess engine, and how many times faster than ray it is
 

@@ -47,11 +47,16 @@ def runs(
             for trial in range(trials)
             for method, own in methods.items()
         ]
-        for settings in dict.fromkeys(cell.overrides for cell in made):
-            check(compose(settings))
+        check_once(made)
         return made
 
     return cells
+
+
+def check_once(cells: Sequence[RunCell]) -> None:
+    """Check the settings of all cells, so that mistakes are found before anything runs."""
+    for settings in dict.fromkeys(cell.overrides for cell in cells):
+        check(compose(settings))
 
 
 def array_trials(

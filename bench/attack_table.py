@@ -1,0 +1,173 @@
+"""`tagma bench attacks`: what every attack does to a federation without a defence, and with one.
+
+The setting is the paper's with 20 % liars. Every attack meets two systems, without a defence
+(K-means, mean) and with the paper's (trimmed K-means, trimmed mean); both also run without liars.
+An attack hurts if it at least doubles the error of the system without a defence. Those that
+cannot, by their nature, are listed with the reason.
+"""
+
+import argparse
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from bench.cells import RunCell
+from bench.progress import CellProgress
+from bench.reproduce.claims import number
+from bench.reproduce.experiment import check_once
+from bench.runner import run_cells
+from launch.console import console, say
+from tagma.errors import TagmaError
+from tagma.settings import choices, compose
+
+_HELP = """tagma bench attacks [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]
+
+The estimation error of every attack, by 20 % of the machines, against a federation without a
+defence (K-means, mean) and against the paper's (trimmed K-means, trimmed mean). Writes attacks.csv
+and attacks.md to --out (default: outputs/bench/attacks). Finished runs are kept there.
+
+The exit code is 0 only if every attack at least doubles the error of the undefended system, or is
+known not to and why."""
+
+_COMMON = (
+    "task.machines=100", "task.clusters=5", "task.dim=100", "task.samples=200", "task.noise=2",
+    "evaluate=false", "oracle=false",
+)  # fmt: skip
+_SYSTEMS = {
+    "undefended": ("clustering=kmeans", "aggregation=mean"),
+    "defended": ("clustering=trimmed_kmeans", "aggregation=trimmed_mean"),
+}
+_FRACTION = "attack.fraction=0.2"
+_TENTHS = "attack.attacks=[{name:sign_flip,fraction:0.1},{name:alie,fraction:0.1}]"
+_OPTIMISED = " optimised"
+_TWICE = 2.0
+_OTHER_DATA = ("shifted_mean",)
+"""Attacks for tasks other than this one."""
+HARMLESS = {
+    "garbage": "no: it is dropped before any defence sees it, and only its machines are lost",
+    "stale": "no: near the optimum an old update hardly differs from a new one",
+    "mimic": "no: what it repeats is honest, and honest machines of a cluster differ little",
+    "alie": "no: it hides, and a fifth of liars within the noise moves a mean by less than that",
+    "min_max": "no: for the same reason as alie",
+    "min_sum": "no: for the same reason as alie",
+}
+"""Attacks that do not double the error, and why."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run all attacks against both systems and print the table."""
+    if "--help" in arguments or "-h" in arguments:
+        say(_HELP)
+        return
+    options, overrides = _options(arguments)
+    names = _names()
+    cells = [
+        RunCell(
+            f"{system} {name}", trial, (*_COMMON, *own, *_attack(name), *overrides),
+            options.seed + trial,
+        )
+        for trial in range(options.trials)
+        for name in names
+        for system, own in _SYSTEMS.items()
+    ]  # fmt: skip
+    check_once(cells)
+    folder = Path(options.out)
+    with CellProgress("attacks") as progress:
+        outcomes = run_cells(cells, folder / "cells", workers=options.workers, progress=progress)
+    errors: dict[str, list[float]] = {}
+    for outcome in outcomes:
+        if outcome.metrics is None:
+            raise TagmaError(f"{outcome.cell.method}: {outcome.error}; the others are kept")
+        error = outcome.metrics["estimation_error"]
+        errors.setdefault(outcome.cell.method, []).append(np.inf if error is None else error)
+    _write(folder, names, errors)
+    console.print(_table(names, errors))
+    say(f"results: {folder / 'attacks'}.csv, .md")
+    meek = [name for name in names if not _hurts(name, errors) and name not in {*HARMLESS, "none"}]
+    if meek:
+        raise TagmaError(f"{', '.join(meek)}: does not double the error of the undefended system")
+
+
+def _names() -> list[str]:
+    """All attacks that suit the task, those with a scale also as strong as they can be."""
+    names = []
+    for name in choices("attack"):
+        if name not in _OTHER_DATA:
+            names.append(name)
+            if "optimise" in compose([f"attack={name}"]).choice("attack"):
+                names.append(name + _OPTIMISED)
+    return names
+
+
+def _attack(name: str) -> tuple[str, ...]:
+    if name == "none":
+        return ("attack=none",)
+    if name == "mixed":
+        return ("attack=mixed", _TENTHS)
+    if name.endswith(_OPTIMISED):
+        return (f"attack={name.removesuffix(_OPTIMISED)}", _FRACTION, "attack.optimise=true")
+    return (f"attack={name}", _FRACTION)
+
+
+def _ratio(name: str, system: str, errors: dict[str, list[float]]) -> float:
+    """How many times the error of the same system without liars, by medians over trials."""
+    attacked, free = errors[f"{system} {name}"], errors[f"{system} none"]
+    return float(np.median(attacked) / np.median(free))
+
+
+def _hurts(name: str, errors: dict[str, list[float]]) -> bool:
+    return _ratio(name, "undefended", errors) >= _TWICE
+
+
+def _cells(name: str, errors: dict[str, list[float]]) -> list[str]:
+    """One row of the table."""
+    shown = []
+    for system in _SYSTEMS:
+        sample = errors[f"{system} {name}"]
+        shown += [
+            f"{number(float(np.median(sample)))} ({number(min(sample))} to {number(max(sample))})",
+            f"{number(_ratio(name, system, errors))}",
+        ]
+    verdict = "" if name == "none" else "yes" if _hurts(name, errors) else HARMLESS.get(name, "no")
+    return [name, *shown, verdict]
+
+
+_HEADINGS = (
+    "attack", "undefended: median (range)", "times no attack",
+    "defended: median (range)", "times no attack", "hurts?",
+)  # fmt: skip
+
+
+def _table(names: Sequence[str], errors: dict[str, list[float]]) -> Table:
+    table = Table(title="Estimation error under attack", title_justify="left", title_style="bold")
+    for heading in _HEADINGS:
+        table.add_column(heading)
+    for name in names:
+        table.add_row(*_cells(name, errors))
+    return table
+
+
+def _write(folder: Path, names: Sequence[str], errors: dict[str, list[float]]) -> None:
+    with (folder / "attacks.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["attack", "system", "trial", "estimation_error"])
+        for name in names:
+            for system in _SYSTEMS:
+                for trial, error in enumerate(errors[f"{system} {name}"]):
+                    table.writerow([name, system, trial, repr(error)])
+    rows = [_HEADINGS, ("---",) * len(_HEADINGS), *(_cells(name, errors) for name in names)]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    (folder / "attacks.md").write_text("\n".join(lines) + "\n")
+
+
+def _options(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    parser = argparse.ArgumentParser(prog="tagma bench attacks", exit_on_error=False)
+    parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--out", default="outputs/bench/attacks")
+    return parser.parse_known_args(arguments)
