@@ -41,13 +41,20 @@ def metrics(folder: Path) -> dict:
     return json.loads((folder / "metrics.json").read_text())
 
 
-@pytest.mark.parametrize("attack", ["poisoned_regression", "ipm"], ids=["local", "omniscient"])
+ATTACKS = {
+    "local": ("attack=poisoned_regression",),
+    "remembering": ("attack=stale", "attack.delay=1"),
+    "omniscient": ("attack=ipm",),
+    "two-phase": ("attack=infiltrate", "attack.later=sign_flip"),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 def test_ray_and_inprocess_agree(attack, tmp_path):
     for engine in ("ray", "inprocess"):
         done = tagma(
-            "run", *SMALL, f"attack={attack}", f"engine={engine}", f"hydra.run.dir={engine}",
-            cwd=tmp_path,
-        )  # fmt: skip
+            "run", *SMALL, *attack, f"engine={engine}", f"hydra.run.dir={engine}", cwd=tmp_path
+        )
         assert done.returncode == 0, done.stderr
     ray, inprocess = metrics(tmp_path / "ray"), metrics(tmp_path / "inprocess")
     assert ray.pop("engine") == "ray"
