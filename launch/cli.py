@@ -1,4 +1,4 @@
-"""The `tagma` command: `tagma run`, `tagma bench`, `tagma list`, `tagma report`."""
+"""The `tagma` command and its subcommands."""
 
 import os
 import sys
@@ -12,6 +12,7 @@ from tagma.errors import TagmaError
 _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while some clients lie.
 
   tagma run [overrides]       one federation, from local models to a report
+  tagma resume FOLDER         go on with a run that broke off
   tagma bench NAME            benchmarks; tagma bench --help lists them
   tagma reproduce NAME        the paper's experiments, with figures and a table of claims
   tagma list [group]          what can be chosen: tasks, clusterings, aggregations, attacks, ...
@@ -22,6 +23,7 @@ Mistakes are reported in one line; --debug (or HYDRA_FULL_ERROR=1) shows where t
 
 _COMMANDS = {
     "run": "launch.run",
+    "resume": "launch.resume",
     "bench": "bench.command",
     "reproduce": "bench.reproduce.command",
     "list": "launch.listing",
