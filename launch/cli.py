@@ -18,6 +18,9 @@ _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while s
   tagma list [group]          what can be chosen: tasks, clusterings, aggregations, attacks, ...
   tagma report FOLDER         make report.html of a finished run again
 
+  tagma compose               a docker-compose file for a federation of containers
+  tagma keys, register, node, proxy   the parts of a deployment, one by one
+
 Each has --help. Try: tagma run attack=sign_flip attack.fraction=0.2
 Mistakes are reported in one line; --debug (or HYDRA_FULL_ERROR=1) shows where they arose."""
 
@@ -28,6 +31,11 @@ _COMMANDS = {
     "reproduce": "bench.reproduce.command",
     "list": "launch.listing",
     "report": "launch.report",
+    "keys": "launch.deploy.keys",
+    "register": "launch.deploy.registration",
+    "node": "launch.deploy.node",
+    "proxy": "launch.deploy.proxy",
+    "compose": "launch.deploy.compose",
 }
 
 
@@ -68,3 +76,7 @@ def _run(name: str, arguments: list[str], debug: bool) -> None:
         if debug:
             raise
         fail(f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", code=1)
+
+
+if __name__ == "__main__":
+    main()

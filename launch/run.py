@@ -100,7 +100,8 @@ def run_and_show(settings: Settings, folder: Path) -> None:
         run(settings, folder)
     except BaseException:
         if (folder / CHECKPOINT).exists():
-            warn(f"the run broke off; go on from its last round with: tagma resume {folder}")
+            resume = os.environ.get("TAGMA_RESUME", "tagma resume")
+            warn(f"the run broke off; go on from its last round with: {resume} {folder}")
         raise
     print_summary(read_metrics(folder))
     say(f"report: {folder / 'report.html'}")

@@ -1,22 +1,18 @@
 """A Grid that collects replies by a short, growing wait.
 
 Flower's own grid for deployments looks for replies every 3 s. This one looks after 50 ms, then
-waits 20 % longer each time, up to a quarter of a second: a reply waits a fraction of the time its round has
-taken so far, and a slow round costs the SuperLink four requests a second. A SuperLink that is being
-restarted is waited for until the round's time is over.
+waits 20 % longer each time, up to a quarter of a second: a reply waits a fraction of the time its
+round has taken so far, and a slow round costs the SuperLink four requests a second.
 """
 
-import logging
 import time
 from collections.abc import Callable, Iterable
 
-import httpx
 from flwr.app import Message, RecordDict
 from flwr.proto.node_pb2 import NodeInfo
 from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 
-_log = logging.getLogger("tagma")
 _SHORTEST, _LONGEST, _GROWTH = 0.05, 0.25, 1.2
 
 
@@ -38,17 +34,10 @@ class PatientGrid(Grid):
         while waiting and (deadline is None or time.monotonic() < deadline):
             self._sleep(pause)
             pause = min(_GROWTH * pause, _LONGEST)
-            for reply in self._pull(waiting):
+            for reply in self._grid.pull_messages(waiting):
                 replies.append(reply)
                 waiting.discard(reply.metadata.reply_to_message_id)
         return replies
-
-    def _pull(self, waiting: set[str]) -> Iterable[Message]:
-        try:
-            return self._grid.pull_messages(waiting)
-        except httpx.TransportError as problem:
-            _log.warning("the SuperLink cannot be reached (%s); trying again", problem)
-            return []
 
     # The rest passes through.
 

@@ -59,8 +59,8 @@ class Recorder:
         self.state = outcome.state
         self._last = outcome
         self.messages += outcome.sent
-        for machine in outcome.returned:
-            self.returned.setdefault(machine, []).append(outcome.number)
+        for seated in outcome.returned:
+            self.returned.setdefault(seated, []).append(outcome.number)
         for cluster in outcome.kept:
             self.kept.setdefault(cluster, []).append(outcome.number)
         for machine, reason in outcome.rejected:

@@ -90,7 +90,9 @@ from attacks.attack import LocalAttack
 import os, pathlib
 class Dying(LocalAttack):
     def forge(self, honest, view):
-        rounds = pathlib.Path("out/history.csv").read_text().count("\\n") if view.model is not None else 0
+        rounds = 0
+        if view.model is not None:
+            rounds = pathlib.Path("out/history.csv").read_text().count("\\n")
         if rounds == 4 and not os.path.exists("resumed"):
             os._exit(9)
         return honest
