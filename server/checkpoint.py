@@ -1,7 +1,7 @@
 """The state after each round in one plain file, from which a run can be resumed.
 
-`checkpoint.safetensors` holds the arrays of the server's state; its header holds, as JSON, the rest:
-settings, round, and what has been recorded so far. It is written beside its place and then moved
+`checkpoint.safetensors` holds the arrays of the server's state; its header holds, as JSON, the
+rest: settings and what has been recorded so far. It is written beside its place and then moved
 there, so that a server that dies at any moment leaves the previous round's file or the new one,
 never half of one. Dataclasses are written field by field: arrays as tensors, everything else as
 JSON, None not at all. Nothing is pickled.

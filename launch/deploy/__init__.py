@@ -1,1 +1,1 @@
-"""What a federation of real nodes needs: keys, registration, nodes, a fast executor, compose files."""
+"""What a federation of real nodes needs: keys, registration, nodes, proxy, compose files."""

@@ -73,7 +73,9 @@ def compose_file(
     check(settings)
     lies = adversary_of(settings).byzantine
     template = Environment(
-        loader=PackageLoader("launch.deploy"), undefined=StrictUndefined, keep_trailing_newline=False
+        loader=PackageLoader("launch.deploy"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=False,
     ).get_template("compose.yml.j2")
     return template.render(
         nodes=[{"number": number, "byzantine": bool(lies[number])} for number in range(nodes)],

@@ -29,6 +29,7 @@ from typing import IO, Any, NoReturn
 
 TESTED = "1.41.0"
 COMMAND = "flower-superexec"
+_EXECUTOR = "SubprocessExecutor"
 _SMALL = ["task.machines=2", "task.clusters=1", "task.dim=1", "task.samples=2", "attack=none"]
 _OWN = {"tagma", "tasks", "strategies", "attacks", "client", "server", "conf"}
 
@@ -53,7 +54,9 @@ def main() -> None:
     from flwr.supercore.superexec.executor import factory
     from flwr.supernode.runtime.run_clientapp import run_clientapp
 
-    factory.SubprocessExecutor = _forking(factory.SubprocessExecutor, _start_helper(run_clientapp))
+    helper = _start_helper(run_clientapp)
+    # The one place where Flower's program is changed: which executor its factory makes.
+    setattr(factory, _EXECUTOR, _forking(getattr(factory, _EXECUTOR), helper))
     sys.argv[0] = COMMAND
     flower_superexec()
 
@@ -63,7 +66,7 @@ def _forking(executor: type[Any], helper: IO[str]) -> type[Any]:
     from flwr.supercore.constant import TaskType
     from flwr.supercore.superexec.executor import LaunchResult
 
-    class ForkingExecutor(executor):
+    class ForkingExecutor(executor):  # type: ignore[misc]
         def launch(self, spec: Any) -> Any:
             if spec.task_type == TaskType.CLIENT_APP:
                 with suppress(OSError):

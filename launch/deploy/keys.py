@@ -135,9 +135,7 @@ def _certificate(folder: Path, party: str, hosts: Sequence[str]) -> None:
     _write(place / "server.crt", certificate.public_bytes(Encoding.PEM))
 
 
-def _builder(
-    subject: str, issuer: str, public: EllipticCurvePublicKey
-) -> x509.CertificateBuilder:
+def _builder(subject: str, issuer: str, public: EllipticCurvePublicKey) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()

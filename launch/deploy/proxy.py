@@ -3,8 +3,8 @@
 A SuperLink serves nodes, the server and its operators on one port, and whoever reaches the port may
 start runs and register keys. So nodes get this proxy: it takes POST requests to /v1/fleet/NAME over
 TLS and passes them to the SuperLink over TLS, verifying its certificate. Everything else is 403. It
-does not decode, normalise or rewrite paths: what is not literally such a path is refused. Who a node
-is, the SuperLink decides by the node's signature, which passes through.
+does not decode, normalise or rewrite paths: what is not literally such a path is refused. Who a
+node is, the SuperLink decides by the node's signature, which passes through.
 """
 
 import argparse

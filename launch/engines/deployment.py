@@ -1,8 +1,8 @@
 """The `deployment` engine: real nodes, on this machine or anywhere.
 
 With `local_nodes` it starts a whole deployment on the loopback interface and ends it again. With
-`address` it hands the run to a SuperLink that is there, by Flower's own command: the settings travel
-with the app, the code must be installed on the server and on the nodes.
+`address` it hands the run to a SuperLink that is there, by Flower's own command: the settings
+travel with the app, the code must be installed on the server and on the nodes.
 """
 
 from pathlib import Path

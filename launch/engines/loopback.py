@@ -1,9 +1,10 @@
 """A whole deployment on one machine: SuperLink, server executor, proxy and nodes as processes.
 
 The same as in containers, for people without Docker and for tests: TLS, a key of its own for every
-node, a proxy between nodes and SuperLink, process isolation of the server and a state database. What
-is missing are the networks: everything listens on the loopback interface. A process that dies is started again, as a container's restart policy would, so the
-federation survives the loss of any of them but the server's executor, whose run is then resumed.
+node, a proxy between nodes and SuperLink, process isolation of the server and a state database.
+What is missing are the networks: everything listens on the loopback interface. A process that dies
+is started again, as a container's restart policy would, so the federation survives the loss of any
+of them but the server's executor, whose run is then resumed.
 """
 
 import os

@@ -57,13 +57,15 @@ def run_on_ray(
     and the SuperLink's own are appended. Raises `EngineError` unless the run completed.
     """
     resources = f"num-supernodes={machines} {_resources(cpus_per_client)}"
-    with guarded() as shelter:
-        with (log or shelter.folder / "log").open("a", encoding="utf-8", buffering=1) as output:
-            try:
-                superlink = start_simulation(shelter, max(1, int(cpus_per_client)), output)
-                run_app(superlink, overrides, on_line, output, ["--federation-config", resources])
-            except EngineError as error:
-                raise EngineError(f"{error} (log: {log})" if log else str(error)) from None
+    with (
+        guarded() as shelter,
+        (log or shelter.folder / "log").open("a", encoding="utf-8", buffering=1) as output,
+    ):
+        try:
+            superlink = start_simulation(shelter, max(1, int(cpus_per_client)), output)
+            run_app(superlink, overrides, on_line, output, ["--federation-config", resources])
+        except EngineError as error:
+            raise EngineError(f"{error} (log: {log})" if log else str(error)) from None
 
 
 def _resources(cpus_per_client: float) -> str:
