@@ -39,9 +39,7 @@ def run_federation(
     rounds = settings.rounds + 1
     truth = task.truth()
     told: list[Observer] = []
-    recorder = Recorder(
-        rounds, truth, adversary.byzantine, told, tolerance=tolerance_of(settings)
-    )
+    recorder = Recorder(rounds, truth, adversary.byzantine, told, tolerance=tolerance_of(settings))
     state = None
     if settings.resume:
         checkpoint = load_checkpoint(folder)
@@ -62,9 +60,7 @@ def run_federation(
             grid,
             adversary,
             groups=None if truth is None else truth.labels,
-            rehearsal=rehearsal_of(
-                algorithm, lambda: strategy.before, truth, adversary.byzantine
-            ),
+            rehearsal=rehearsal_of(algorithm, lambda: strategy.before, truth, adversary.byzantine),
             dim=task.dim,
             seed=settings.seed,
         )
