@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: run test lint types unit lock clean help
+.PHONY: run test lint types unit demo demo-down test-compose lock clean help
 
 help:   ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -23,6 +23,16 @@ types: $(VENV)/.installed-dev   ## static types
 
 unit: $(VENV)/.installed-dev   ## tests
 	$(BIN)/pytest -n 2 $(ARGS)
+
+demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker and docker-compose
+	@docker/demo.sh
+
+demo-down:   ## take the demo's containers, keys and results away
+	@if command -v docker-compose > /dev/null; then c=docker-compose; else c="docker compose"; fi; \
+	$$c down --volumes --remove-orphans --timeout 2
+
+test-compose: $(VENV)/.installed-dev   ## the demo's tests, on a Docker engine if there is one
+	@PYTHON=$(BIN)/python docker/test_compose.sh $(ARGS)
 
 lock: $(VENV)/.installed-dev   ## write constraints.txt anew from what is installed
 	@echo "# The versions that were tested together; \`make lock\` writes this file anew." > constraints.txt

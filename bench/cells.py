@@ -66,7 +66,7 @@ class RunCell:
         """Run the federation in a temporary folder."""
         logging.getLogger("flwr").setLevel(logging.ERROR)
         with TemporaryDirectory() as scratch:
-            settings = compose((*self.overrides, f"seed={self.seed}"))
+            settings = compose((*self.overrides, f"seed={self.seed}", "checkpoint_every=0"))
             inprocess.run(settings, Path(scratch), lambda event: None)
             return read_metrics(Path(scratch))
 

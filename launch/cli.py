@@ -1,4 +1,4 @@
-"""The `tagma` command: `tagma run`, `tagma bench`, `tagma list`, `tagma report`."""
+"""The `tagma` command and its subcommands."""
 
 import os
 import sys
@@ -12,20 +12,30 @@ from tagma.errors import TagmaError
 _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while some clients lie.
 
   tagma run [overrides]       one federation, from local models to a report
+  tagma resume FOLDER         go on with a run that broke off
   tagma bench NAME            benchmarks; tagma bench --help lists them
   tagma reproduce NAME        the paper's experiments, with figures and a table of claims
   tagma list [group]          what can be chosen: tasks, clusterings, aggregations, attacks, ...
   tagma report FOLDER         make report.html of a finished run again
+
+  tagma compose               a docker-compose file for a federation of containers
+  tagma keys, register, node, proxy   the parts of a deployment, one by one
 
 Each has --help. Try: tagma run attack=sign_flip attack.fraction=0.2
 Mistakes are reported in one line; --debug (or HYDRA_FULL_ERROR=1) shows where they arose."""
 
 _COMMANDS = {
     "run": "launch.run",
+    "resume": "launch.resume",
     "bench": "bench.command",
     "reproduce": "bench.reproduce.command",
     "list": "launch.listing",
     "report": "launch.report",
+    "keys": "launch.deploy.keys",
+    "register": "launch.deploy.registration",
+    "node": "launch.deploy.node",
+    "proxy": "launch.deploy.proxy",
+    "compose": "launch.deploy.compose",
 }
 
 
@@ -66,3 +76,7 @@ def _run(name: str, arguments: list[str], debug: bool) -> None:
         if debug:
             raise
         fail(f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", code=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,10 @@ from server.folder import read_metrics
 from tagma.settings import Settings, compose
 from tasks.chosen import task_of
 
-_INSTEAD = ["strategy=oracle", "engine=inprocess", "evaluate=false"]
+_INSTEAD = [
+    *("strategy=oracle", "engine=inprocess", "evaluate=false"),
+    *("checkpoint_every=0", "resume=false"),
+]
 
 
 def oracle_errors(settings: Settings) -> dict[str, Any]:

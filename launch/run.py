@@ -17,6 +17,7 @@ from launch.console import say, warn
 from launch.oracle import oracle_errors
 from launch.progress import RunProgress
 from launch.table import print_summary
+from server.checkpoint import CHECKPOINT
 from server.folder import RESULTS, read_metrics, write_metrics
 from server.wiring import algorithm_of, warnings_of
 from tagma.errors import TagmaError
@@ -88,8 +89,20 @@ def _job(config: DictConfig) -> None:
     places = [text for text in given.hydra if text.startswith("hydra.searchpath=")]
     settings = from_config(config, [*given.task, *places])
     check(settings)
-    folder = Path(settings.output or HydraConfig.get().runtime.output_dir)
-    run(settings, folder)
+    if settings.resume:
+        raise TagmaError("resume=true: use `tagma resume FOLDER`")
+    run_and_show(settings, Path(settings.output or HydraConfig.get().runtime.output_dir))
+
+
+def run_and_show(settings: Settings, folder: Path) -> None:
+    """Run, then print the table; if the run breaks off, say how to go on with it."""
+    try:
+        run(settings, folder)
+    except BaseException:
+        if (folder / CHECKPOINT).exists():
+            resume = os.environ.get("TAGMA_RESUME", "tagma resume")
+            warn(f"the run broke off; go on from its last round with: {resume} {folder}")
+        raise
     print_summary(read_metrics(folder))
     say(f"report: {folder / 'report.html'}")
 
@@ -100,7 +113,7 @@ def run(settings: Settings, folder: Path) -> None:
     before = warnings_of(settings)
     for warning in before:
         warn(warning)
-    for stale in RESULTS:
+    for stale in RESULTS if settings.resume else (*RESULTS, CHECKPOINT):
         (folder / stale).unlink(missing_ok=True)
     engine = build("engine", settings.choice("engine"))
     with RunProgress(settings.rounds + 1) as progress:

@@ -40,6 +40,9 @@ def _scores(metrics: dict[str, Any]) -> Table:
     rejected = metrics["replies"]["rejected"]
     reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items()) or "none"
     table.add_row("rejected replies", reasons)
+    waiting = metrics["participation"]["quarantined"]
+    if waiting:
+        table.add_row("machines in quarantine", ", ".join(map(str, waiting)))
     return table
 
 

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
+from flwr.superlink.grid.inmemory_grid import InMemoryGrid
 
 from server.events import print_event
 from server.federation import run_federation
+from server.patient_grid import PatientGrid
 from tagma.settings import settings_from
 
 app = ServerApp()
@@ -18,5 +20,6 @@ def main(grid: Grid, context: Context) -> None:
     """Run the federation that the overrides describe."""
     settings = settings_from(str(context.run_config["overrides"]))
     folder = Path(settings.output or datetime.now().strftime("outputs/%Y-%m-%d/%H-%M-%S"))
-    run_federation(grid, settings, folder, [print_event])
+    engine = "ray" if isinstance(grid, InMemoryGrid) else "deployment"
+    run_federation(PatientGrid(grid), settings, folder, [print_event], engine)
     print(f"results: {folder.resolve()}", flush=True)

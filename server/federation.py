@@ -1,20 +1,21 @@
-"""One whole run on the server's side: wait for the nodes, let the strategy work, write results."""
+"""One whole run on the server's side: wait for the nodes, play the rounds, write results."""
 
 import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from flwr.app import ArrayRecord
 from flwr.serverapp import Grid
 
 from attacks.byzantine import adversary_of
 from attacks.grid import AttackedGrid
-from server.events import Observer
+from server.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
+from server.events import Observer, RoundFinished
 from server.folder import History, write_clusters, write_metrics
 from server.metrics import summarise
 from server.recorder import Recorder
 from server.rehearsal import rehearsal_of
+from server.rounds import evaluate, play
 from server.wiring import algorithm_of, tolerance_of
 from strategies.three_stage import ThreeStage
 from tagma.errors import FederationError
@@ -25,7 +26,11 @@ _log = logging.getLogger("tagma")
 
 
 def run_federation(
-    grid: Grid, settings: Settings, folder: Path, observers: Sequence[Observer]
+    grid: Grid,
+    settings: Settings,
+    folder: Path,
+    observers: Sequence[Observer],
+    engine: str = "inprocess",
 ) -> None:
     """Run all rounds on a grid and leave the results in the folder."""
     task, adversary = task_of(settings), adversary_of(settings)
@@ -33,32 +38,55 @@ def run_federation(
     folder.mkdir(parents=True, exist_ok=True)
     rounds = settings.rounds + 1
     truth = task.truth()
-    recorder = Recorder(
-        rounds,
-        truth,
-        adversary.byzantine,
-        [History(folder), *observers],
-        tolerance=tolerance_of(settings),
-    )
+    told: list[Observer] = []
+    recorder = Recorder(rounds, truth, adversary.byzantine, told, tolerance=tolerance_of(settings))
+    state = None
+    if settings.resume:
+        checkpoint = load_checkpoint(folder)
+        checkpoint.restore(recorder)
+        state = checkpoint.state
+    told += [History(folder, recorder.events), *observers]
+    if settings.checkpoint_every:
+        told.append(_saver(settings, folder, recorder))
     strategy = ThreeStage(
         algorithm,
         dim=task.dim,
+        min_replies=settings.min_replies,
         on_round=recorder.observe_round,
-        evaluate_after=rounds if settings.evaluate else None,
+        state=state,
     )
     if adversary.colludes:
         grid = AttackedGrid(
             grid,
             adversary,
             groups=None if truth is None else truth.labels,
-            rehearsal=rehearsal_of(algorithm, lambda: strategy.state, truth, adversary.byzantine),
+            rehearsal=rehearsal_of(algorithm, lambda: strategy.before, truth, adversary.byzantine),
             dim=task.dim,
             seed=settings.seed,
         )
     _wait_for_nodes(grid, task.machines, settings.start_timeout)
-    strategy.start(grid, ArrayRecord(), num_rounds=rounds, timeout=settings.round_timeout)
+    first = len(recorder.events) + 1
+    play(strategy, grid, first=first, last=rounds, timeout=settings.round_timeout)
+    if settings.evaluate:
+        recorder.observe_evaluation(
+            *evaluate(strategy, grid, after=rounds, timeout=settings.round_timeout)
+        )
     write_clusters(folder, recorder)
-    write_metrics(folder, summarise(settings, recorder, strategy.losses))
+    write_metrics(folder, summarise(settings, recorder, strategy.losses, engine))
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def _saver(settings: Settings, folder: Path, recorder: Recorder) -> Observer:
+    """An observer that writes a checkpoint after every so many rounds.
+
+    Not after the last: it is played again rather than remembered, whatever its replies tell.
+    """
+
+    def save(event: RoundFinished) -> None:
+        if event.round % settings.checkpoint_every == 0 and event.round < event.rounds:
+            save_checkpoint(folder, settings.overrides, recorder)
+
+    return save
 
 
 def _wait_for_nodes(grid: Grid, expected: int, seconds: float) -> None:

@@ -7,6 +7,7 @@ so that a folder with metrics.json is a whole result.
 import csv
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from safetensors.numpy import save_file
 from server.events import RoundFinished
 from server.projection import principal_plane
 from server.recorder import Recorder
+from strategies.algorithm import QUARANTINE
 
 METRICS, HISTORY, CLUSTERS, MODELS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
@@ -29,9 +31,11 @@ _HISTORY_COLUMNS = [field.name for field in fields(RoundFinished) if field.name 
 class History:
     """An observer that appends every round to history.csv."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, so_far: Sequence[RoundFinished] = ()) -> None:
         self._path = folder / HISTORY
         self._write(_HISTORY_COLUMNS, "w")
+        for event in so_far:
+            self(event)
 
     def __call__(self, event: RoundFinished) -> None:
         """Append one row."""
@@ -44,15 +48,14 @@ class History:
 
 def write_clusters(folder: Path, recorder: Recorder) -> None:
     """clusters.csv and models.safetensors: who is where, and the models."""
-    state, erms = recorder.state, recorder.erms
+    state = recorder.state
     assert state is not None
-    assert erms is not None
-    origin, plane = principal_plane(erms)
-    places = (erms - origin) @ plane.T
+    origin, plane = principal_plane(state.erms)
+    places = (state.erms - origin) @ plane.T
     truth, byzantine = recorder.truth, recorder.byzantine
     with (folder / CLUSTERS).open("w", newline="") as file:
         table = csv.writer(file)
-        table.writerow(["machine", "assigned", "true", "byzantine", "trimmed", "x", "y"])
+        table.writerow(["machine", "assigned", "true", "byzantine", "trimmed", "x", "y", "joined"])
         rows = {int(machine): row for row, machine in enumerate(state.machines)}
         absent = {machine for machine in recorder.rejected if machine is not None}
         for machine in sorted(rows.keys() | absent):
@@ -63,10 +66,11 @@ def write_clusters(folder: Path, recorder: Recorder) -> None:
             if byzantine is not None and machine < len(byzantine):
                 lies = str(int(byzantine[machine]))
             row = rows.get(machine)
-            found: list[Any] = ["", "", "", ""]
+            found: list[Any] = ["", "", "", "", ""]
             if row is not None:
-                label, trimmed = state.clustering.labels[row], state.clustering.trimmed[row]
-                found = [label, int(trimmed), *(repr(float(place)) for place in places[row])]
+                assigned = "" if state.labels[row] == QUARANTINE else state.labels[row]
+                place = [repr(float(number)) for number in places[row]]
+                found = [assigned, int(state.trimmed[row]), *place, state.joined[row]]
             table.writerow([machine, found[0], true, lies, *found[1:]])
     tensors = {
         "models": state.models,

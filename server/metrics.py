@@ -4,23 +4,25 @@ from collections import Counter
 from statistics import median
 from typing import Any
 
+from server.participation import notices_of, participation_of
 from server.recorder import Recorder
 from server.wiring import warnings_of
 from tagma import __version__
 from tagma.settings import Settings
 
 
-def summarise(settings: Settings, recorder: Recorder, losses: dict[int, float]) -> dict[str, Any]:
+def summarise(
+    settings: Settings, recorder: Recorder, losses: dict[int, float], engine: str
+) -> dict[str, Any]:
     """Everything there is to say about a finished run; what the task cannot know is None."""
     assert recorder.state is not None
     clustering = recorder.state.clustering
     scores = recorder.clustering_scores()
-    misclustering = scores["misclustering_per_iteration"]
     errors = [event.estimation_error for event in recorder.events]
     known = recorder.truth is not None
     rejected: Counter[str] = sum(recorder.rejected.values(), Counter())
     return {
-        "misclustering": misclustering[-1] if misclustering else None,
+        "misclustering": recorder.misclustering(),
         **scores,
         "estimation_error": errors[-1] if known else None,
         "estimation_error_per_round": errors if known else None,
@@ -44,11 +46,12 @@ def summarise(settings: Settings, recorder: Recorder, losses: dict[int, float]) 
                 )
             },
         },
+        "participation": participation_of(recorder),
         "seconds": recorder.seconds | {"total": sum(recorder.seconds.values())},
         "messages": recorder.messages,
         "warnings": warnings_of(settings) + _afterthoughts(recorder),
         "seed": settings.seed,
-        "engine": _name(settings, "engine", part=-2),
+        "engine": engine,
         "version": __version__,
     }
 
@@ -67,13 +70,14 @@ def _afterthoughts(recorder: Recorder) -> list[str]:
         for number, cluster in enumerate(clusters)
         if cluster["size"] and cluster["trimmed"] == cluster["size"]
     ]
+    found += notices_of(participation_of(recorder))
     if recorder.truth is not None and recorder.events[-1].estimation_error is None:
         found.append("the models diverged: try a smaller optimiser.step")
     return found
 
 
-def _name(settings: Settings, group: str, part: int = -1) -> str:
-    return str(settings.choice(group)["_target_"]).split(".")[part]
+def _name(settings: Settings, group: str) -> str:
+    return str(settings.choice(group)["_target_"]).rpartition(".")[2]
 
 
 def _client_loss(recorder: Recorder, losses: dict[int, float]) -> list[float | None] | None:

@@ -13,10 +13,10 @@ from server.scores import (
     estimation_error,
     misclustering,
 )
-from strategies.algorithm import State
+from strategies.algorithm import QUARANTINE, State
 from strategies.suspicion import suspicions
 from strategies.three_stage import Round
-from tagma.arrays import Array, Labels, Mask
+from tagma.arrays import Labels, Mask
 from tasks.task import Truth
 
 _DIVERGED = 1e100
@@ -46,21 +46,27 @@ class Recorder:
         self.events: list[RoundFinished] = []
         self.messages = 0
         self.rejected: dict[int | None, Counter[str]] = defaultdict(Counter)
-        self.seconds = {"erm": 0.0, "clustering": 0.0, "optimisation": 0.0}
+        self.returned: dict[int, list[int]] = {}
+        self.kept: dict[int, list[int]] = {}
+        self.seconds = {"erm": 0.0, "clustering": 0.0, "optimisation": 0.0, "evaluation": 0.0}
+        self.resumed: list[int] = []
         self.state: State | None = None
-        self.erms: Array | None = None
         self._last: Round | None = None
 
     def observe_round(self, outcome: Round) -> None:
         """Score one round and pass it on."""
+        assert outcome.state is not None
         self.state = outcome.state
         self._last = outcome
         self.messages += outcome.sent
+        for seated in outcome.returned:
+            self.returned.setdefault(seated, []).append(outcome.number)
+        for cluster in outcome.kept:
+            self.kept.setdefault(cluster, []).append(outcome.number)
         for machine, reason in outcome.rejected:
             self.rejected[machine][reason] += 1
         seconds = outcome.exchange_seconds + outcome.aggregation_seconds
-        if outcome.erms is not None:
-            self.erms = outcome.erms
+        if outcome.stage == "erm":
             self.seconds["erm"] = outcome.exchange_seconds
             self.seconds["clustering"] = outcome.aggregation_seconds
         else:
@@ -83,6 +89,28 @@ class Recorder:
         for observer in self.observers:
             observer(event)
 
+    def observe_evaluation(self, messages: int, seconds: float) -> None:
+        """Count the exchange after the last round as well."""
+        self.messages += messages
+        self.seconds["evaluation"] = seconds
+
+    def misclustering(self) -> float | None:
+        """The share of honest machines that are not with their own at the end.
+
+        Machines that came late count as well, and in quarantine nobody is with their own.
+        """
+        if self.state is None or self.truth is None:
+            return None
+        known, honest = self._known(self.state.machines)
+        rows = np.flatnonzero(known & honest)
+        found = self.state.labels[rows]
+        placed = found != QUARANTINE
+        true = self.truth.labels[self.state.machines[rows]]
+        if not len(rows):
+            return 0.0
+        wrong = misclustering(found[placed], true[placed]) * placed.sum()
+        return float((wrong + (~placed).sum()) / len(rows))
+
     def clustering_scores(self) -> dict[str, list[float | None] | None]:
         """A_s, G_s, G_s^U and Lambda_s of the paper, before each iteration of stage II and after.
 
@@ -96,7 +124,8 @@ class Recorder:
         )
         if self.state is None or self.truth is None:
             return dict.fromkeys(names)
-        clustering, machines = self.state.clustering, self.state.machines
+        clustering = self.state.clustering
+        machines = self.state.machines[self.state.joined == 1]
         known, honest = self._known(machines)
         rows = np.flatnonzero(known & honest)
         true = self.truth.labels[machines[rows]]
@@ -119,17 +148,15 @@ class Recorder:
     def suspicions(self) -> list[str | None]:
         """Why the replies of the last round make a cluster suspect; None for those that are not."""
         assert self.state is not None
-        assert self.erms is not None
         assert self._last is not None
         state, clustering = self.state, self.state.clustering
-        if self._last.erms is not None:  # no round of stage III
+        if self._last.stage == "erm":
             return [None] * clustering.k
-        labels = clustering.labels[np.searchsorted(state.machines, self._last.machines)]
         return suspicions(
             clustering,
-            self.erms,
+            state.erms[state.joined == 1],
             state.models,
-            labels,
+            state.clusters_of(self._last.machines),
             self._last.updates,
             tolerance=self.tolerance,
         )
@@ -137,15 +164,14 @@ class Recorder:
     def clusters(self) -> list[dict[str, Any]]:
         """Size and make-up of every cluster."""
         assert self.state is not None
-        assert self.erms is not None
-        clustering, machines = self.state.clustering, self.state.machines
-        scatter = clustering.scatter(self.erms)
+        state, machines, clustering = self.state, self.state.machines, self.state.clustering
+        scatter = clustering.scatter(state.erms[state.joined == 1])
         _, honest = self._known(machines)
         suspect = self.suspicions()
         rejected = np.array([machine in self.rejected for machine in machines.tolist()])
         rows = []
         for k in range(clustering.k):
-            inside = clustering.labels == k
+            inside = state.labels == k
             count = int(inside.sum())
             honest_count = int(honest[inside].sum()) if self.byzantine is not None else None
             rows.append(
@@ -153,7 +179,7 @@ class Recorder:
                     "size": count,
                     "honest": honest_count,
                     "byzantine": None if honest_count is None else count - honest_count,
-                    "trimmed": int(clustering.trimmed[inside].sum()),
+                    "trimmed": int(state.trimmed[inside].sum()),
                     "rejected": int(rejected[inside].sum()),
                     "radius": _finite(clustering.radius[k]),
                     "scatter": _finite(scatter[k]),

@@ -3,8 +3,9 @@
     begin(machines, erms)             -> state    stage II: clusters and K warm-started models
     advance(state, machines, updates) -> state    stage III: one aggregation in every cluster
 
-The state is everything the server knows between two rounds. `strategies.three_stage` connects the
-machine to Flower; tests and experiments can drive it directly.
+The state is everything the server knows between two rounds; `strategies.late_joining` adds machines
+to it, `server.checkpoint` writes and reads it. `strategies.three_stage` connects the machine to
+Flower; tests and experiments can drive it directly.
 """
 
 from collections.abc import Callable
@@ -16,10 +17,13 @@ import numpy as np
 from strategies.aggregation import Aggregator
 from strategies.clustering import Clustering
 from strategies.optimisation import Optimiser
-from tagma.arrays import Array, Labels
+from tagma.arrays import Array, Labels, Mask
 
 ClusterMachines = Callable[[Labels, Array], Clustering]
 """From machine numbers (m,) and their local models (m, d) to clusters."""
+
+QUARANTINE = -1
+"""The label of a machine that is known but has no cluster: it gets no model and is not asked."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +31,46 @@ class State:
     """What the server knows after stage II and after every round of stage III."""
 
     machines: Labels
-    """The machines that take part, in ascending order, shape (m,)."""
+    """The machines that take part, in ascending order, shape (m,); rows below belong to them."""
+    erms: Array
+    """The local models that they joined with, shape (m, d)."""
+    labels: Labels
+    """Their clusters, or `QUARANTINE`, shape (m,)."""
+    trimmed: Mask
+    """Those whose local model lies outside their cluster's ball, shape (m,)."""
+    joined: Labels
+    """The round in which each joined, shape (m,)."""
     clustering: Clustering
-    """Its rows belong to `machines`."""
+    """Stage II as it was; its rows belong to the machines that joined in round 1."""
     models: Array
     """One model per cluster, shape (K, d)."""
 
+    @classmethod
+    def after(cls, machines: Labels, erms: Array, clustering: Clustering) -> "State":
+        """The state after stage II; the models start at the cluster centres."""
+        return cls(
+            machines=machines,
+            erms=erms,
+            labels=clustering.labels,
+            trimmed=clustering.trimmed,
+            joined=np.ones(len(machines), dtype=np.int64),
+            clustering=clustering,
+            models=clustering.centres,
+        )
+
+    def row_of(self, machine: int) -> int | None:
+        """The row of a machine, or None if it is not known."""
+        row = int(np.searchsorted(self.machines, machine))
+        return row if row < len(self.machines) and self.machines[row] == machine else None
+
     def cluster_of(self, machine: int) -> int | None:
-        """The cluster of a machine, or None if it does not take part."""
-        row = np.searchsorted(self.machines, machine)
-        if row == len(self.machines) or self.machines[row] != machine:
-            return None
-        return int(self.clustering.labels[row])
+        """The cluster of a machine, or None if it has none."""
+        row = self.row_of(machine)
+        return None if row is None or self.labels[row] == QUARANTINE else int(self.labels[row])
+
+    def clusters_of(self, machines: Labels) -> Labels:
+        """The clusters of known machines."""
+        return self.labels[np.searchsorted(self.machines, machines)]
 
 
 class Algorithm(Protocol):
@@ -67,12 +99,11 @@ class ThreeStageAlgorithm:
 
     def begin(self, machines: Labels, erms: Array) -> State:
         """Stage II; the models start at the cluster centres."""
-        clustering = self._cluster(machines, erms)
-        return State(machines, clustering, clustering.centres)
+        return State.after(machines, erms, self._cluster(machines, erms))
 
     def advance(self, state: State, machines: Labels, updates: Array) -> State:
         """Stage III; a cluster without usable replies keeps its model."""
-        labels = state.clustering.labels[np.searchsorted(state.machines, machines)]
+        labels = state.clusters_of(machines)
         models = state.models.copy()
         for cluster in np.unique(labels):
             aggregate = self._aggregate(updates[labels == cluster]).estimate

@@ -11,6 +11,7 @@ from itertools import chain
 
 import numpy as np
 from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.common.constant import ErrorCode
 
 from tagma.arrays import Array
 from tagma.wire import ABOUT, LOSS, MACHINE, METRICS, UPDATE, MalformedVector, unpack
@@ -22,6 +23,15 @@ _DETAIL = 300
 """Characters of an error that are kept."""
 _MACHINES = 2**31
 """Machine numbers are below this."""
+_AWAY = {
+    ErrorCode.MESSAGE_UNAVAILABLE,
+    ErrorCode.REPLY_MESSAGE_UNAVAILABLE,
+    ErrorCode.NODE_UNAVAILABLE,
+}
+"""Errors that Flower itself reports for a node that it cannot reach."""
+NO_REPLY, UNREACHABLE, ABSENT = "no reply", "unreachable", "absent"
+ABSENCES = {NO_REPLY, UNREACHABLE, ABSENT}
+"""Reasons that say nothing about a machine but that it was away."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,7 @@ def check_replies(
         else:
             answered[node] = _check(node, message, length, first_round)
     for node in sent.values():
-        answered.setdefault(node, Rejection(node, "no reply"))
+        answered.setdefault(node, Rejection(node, NO_REPLY))
     outcomes = [answered[node] for node in sorted(answered)]
     usable = [outcome for outcome in outcomes if isinstance(outcome, Reply)]
     dropped = (outcome for outcome in outcomes if isinstance(outcome, Rejection))
@@ -81,6 +91,8 @@ def _check(node: int, message: Message, length: int, first_round: bool) -> Reply
     machine = None
     try:
         if message.has_error():
+            if message.error.code in _AWAY:
+                return Rejection(node, UNREACHABLE)
             return Rejection(node, "error", detail=str(message.error.reason)[:_DETAIL])
         if not message.has_content():
             raise _Unusable("empty")

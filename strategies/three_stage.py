@@ -1,16 +1,18 @@
 """The Flower Strategy: it turns messages into arrays for the algorithm, and back.
 
 Round 1 asks every node for its local model and clusters them. Every later round sends each machine
-its cluster's model and advances the algorithm with the replies that are usable. Machines are
-ordered by the number they give themselves in round 1, so that the result depends neither on node
-ids, which are random, nor on the order of replies. A number that is claimed twice is nobody's: its
-claimants take part under new numbers, after all others.
+that has a cluster its model, and advances the algorithm with the replies that are usable. Machines
+are ordered by their numbers (`strategies.seats`), so that the result depends neither on node ids,
+which are random, nor on the order of replies.
+
+Nodes that are there but have no seat, because they came late or the server was resumed, are asked
+for their local model by `invite` and seated by `welcome`, between two rounds. Flower's own
+`Strategy.start` does not know these two; `server.rounds` does.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
@@ -18,35 +20,44 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDic
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
-from strategies.algorithm import Algorithm, State
-from strategies.replies import Rejection, Reply, check_losses, check_replies
+from strategies.algorithm import QUARANTINE, Algorithm, State
+from strategies.late_joining import admit
+from strategies.participation import enough_replies
+from strategies.replies import ABSENT, Rejection, Reply, check_losses, check_replies
+from strategies.seats import Seats
 from tagma.arrays import Array, Labels
 from tagma.errors import FederationError
 from tagma.wire import MODEL, pack
 
 _log = logging.getLogger("tagma")
+_FIRST = 1
+"""The round of local models; whoever is asked for one later is asked in its name."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Round:
     """What one round brought."""
 
     number: int
-    stage: str
-    state: State
-    erms: Array | None
-    """The local models of `state.machines`; in round 1 only."""
-    machines: Labels
+    stage: str = "erm"
+    state: State | None = None
+    machines: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """The machines whose replies were usable, in ascending order."""
-    updates: Array
+    updates: Array = field(default_factory=lambda: np.empty((0, 0)))
     """What they sent, one row each."""
-    used: int
-    rejected: list[tuple[int | None, str]]
+    used: int = 0
+    rejected: list[tuple[int | None, str]] = field(default_factory=list)
     """Machine (None where its number is not known) and reason of every reply that was dropped."""
-    sent: int
-    exchange_seconds: float
-    """Time between the first message and the last reply."""
-    aggregation_seconds: float
+    joined: list[int] = field(default_factory=list)
+    """Machines that came after round 1."""
+    returned: list[int] = field(default_factory=list)
+    """Machines that came back under another node id."""
+    kept: list[int] = field(default_factory=list)
+    """Clusters that keep their model because too few of their machines replied."""
+    sent: int = 0
+    exchange_seconds: float = 0.0
+    """Time between messages and their last reply."""
+    aggregation_seconds: float = 0.0
     """Time for checking, clustering and aggregating."""
 
 
@@ -58,153 +69,191 @@ class ThreeStage(Strategy):
         algorithm: Algorithm,
         *,
         dim: int,
+        min_replies: int = 1,
         on_round: Callable[[Round], None] = lambda round: None,
-        evaluate_after: int | None = None,
+        state: State | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.dim = dim
+        self.min_replies = min_replies
         self.on_round = on_round
-        self.evaluate_after = evaluate_after
-        self.state: State | None = None
+        self.state = state
         self.losses: dict[int, float] = {}
-        self._machine_of_node: dict[int, int] = {}
+        self._seats = Seats()
+        self._round = Round(_FIRST)
+        self._dropped: list[Rejection] = []
         self._sent: list[Message] = []
         self._sent_at = 0.0
+
+    @property
+    def before(self) -> State | None:
+        """The state that the replies now expected meet; none if they are local models."""
+        return None if self._round.stage == "erm" else self.state
+
+    def invite(self, server_round: int, grid: Grid) -> list[Message]:
+        """Ask nodes that have no seat for their local model; before any round but the first."""
+        self._round = Round(server_round)
+        return self._send(_introductions(self._seats.unseated(set(grid.get_node_ids()))))
+
+    def welcome(self, replies: Iterable[Message]) -> None:
+        """Seat the nodes that answered: in the cluster they were in, the nearest, or none."""
+        usable, rejections = self._receive(replies, introductions=True)
+        assert self.state is not None
+        for reply in sorted(usable, key=lambda reply: (reply.machine, reply.node)):
+            machine, known = self._seats.take(reply, self.state)
+            if known:
+                self._round.returned.append(machine)
+            else:
+                self._round.joined.append(machine)
+                self.state = admit(self.state, machine, reply.vector, self._round.number)
+        self._seats.refuse(rejections)
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
-        """Round 1: everyone; later: every machine that has a cluster."""
-        if server_round == 1:
-            nodes = sorted(grid.get_node_ids())
-            instruction = RecordDict()
-            self._sent = [_message(instruction, node, "train.erm", 1) for node in nodes]
+        """Round 1: everyone; later: every machine that is there and has a cluster."""
+        if self._round.number != server_round:
+            self._round = Round(server_round)
+        online = set(grid.get_node_ids())
+        if server_round == _FIRST:
+            messages = _introductions(sorted(online))
         else:
-            self._sent = self._to_clusters(f"train.{self.algorithm.stage}", server_round)
-        self._sent_at = perf_counter()
-        return self._sent
+            self._round.stage = self.algorithm.stage
+            messages, absent = self._to_clusters(self._round.stage, server_round, online)
+            self._dropped += [Rejection(node, ABSENT) for node in absent]
+        return self._send(messages)
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
         """Check the replies and let the algorithm take its next step."""
-        replies = list(replies)
-        received_at = perf_counter()
-        usable, rejections = check_replies(
-            self._sent_nodes(), replies, length=self.dim, first_round=server_round == 1
-        )
-        for rejection in rejections[:3]:
-            if rejection.detail:
-                _log.warning("round %d: a client failed: %s", server_round, rejection.detail)
-        if server_round == 1:
-            stage = "erm"
-            machines, updates = self._begin(usable, rejections)
+        usable, rejections = self._receive(replies, introductions=server_round == _FIRST)
+        started = perf_counter()
+        if server_round == _FIRST:
+            self._begin(usable, rejections)
         else:
-            stage = self.algorithm.stage
-            machines, updates = self._advance(usable)
+            self._advance(usable)
+        self._round.used = len(usable)
         assert self.state is not None
-        self.on_round(
-            Round(
-                number=server_round,
-                stage=stage,
-                state=self.state,
-                erms=updates if server_round == 1 else None,
-                machines=machines,
-                updates=updates,
-                used=len(usable),
-                rejected=[(self._named(r), r.reason) for r in rejections],
-                sent=len(self._sent),
-                exchange_seconds=received_at - self._sent_at,
-                aggregation_seconds=perf_counter() - received_at,
-            )
-        )
+        self._round.state = self.state
+        self._round.rejected = [(self._named(r), r.reason) for r in self._dropped]
+        self._dropped = []
+        self._round.aggregation_seconds += perf_counter() - started
+        self.on_round(self._round)
         models = {str(k): pack(w)["vector"] for k, w in enumerate(self.state.models)}
         return ArrayRecord(models), None
-
-    def _begin(self, usable: list[Reply], rejections: list[Rejection]) -> tuple[Labels, Array]:
-        if not usable:
-            reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
-            raise FederationError(
-                f"no machine sent a usable local model ({reasons or 'there are no machines'})"
-            )
-        self._machine_of_node = _number_machines(usable)
-        machines, erms = self._stack(usable)
-        self.state = self.algorithm.begin(machines, erms)
-        return machines, erms
-
-    def _named(self, rejection: Rejection) -> int | None:
-        """The machine behind a rejection; a number that another node holds is not believed."""
-        known = self._machine_of_node.get(rejection.node)
-        if known is not None or rejection.machine in self._machine_of_node.values():
-            return known
-        return rejection.machine
-
-    def _advance(self, usable: list[Reply]) -> tuple[Labels, Array]:
-        assert self.state is not None
-        machines, updates = self._stack(usable)
-        if usable:
-            self.state = self.algorithm.advance(self.state, machines, updates)
-        return machines, updates
-
-    def _stack(self, usable: list[Reply]) -> tuple[Labels, Array]:
-        """Machines in ascending order, and their vectors as rows."""
-        by_machine = {self._machine_of_node[reply.node]: reply.vector for reply in usable}
-        machines = np.array(sorted(by_machine), dtype=np.int64)
-        rows = [by_machine[machine] for machine in machines.tolist()]
-        return machines, np.array(rows).reshape(len(rows), self.dim)
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
-        """After the last round, every machine tries its cluster's model."""
-        self._sent = []
-        if server_round == self.evaluate_after:
-            self._sent = self._to_clusters("evaluate", server_round)
-        return self._sent
+        """Every machine that is there tries its cluster's model."""
+        messages, _ = self._to_clusters("evaluate", server_round, set(grid.get_node_ids()))
+        return self._send(messages)
 
     def aggregate_evaluate(
         self, server_round: int, replies: Iterable[Message]
     ) -> MetricRecord | None:
         """Keep the loss that every machine reports; unusable ones are left out."""
         losses = check_losses(self._sent_nodes(), replies)
-        self.losses = {self._machine_of_node[node]: loss for node, loss in losses.items()}
+        self.losses = {self._seats.machine_of[node]: loss for node, loss in losses.items()}
         return None
 
     def summary(self) -> None:
         """Nothing to add to what Flower logs."""
 
-    def _to_clusters(self, message_type: str, server_round: int) -> list[Message]:
-        """One message per machine; those of one cluster share the record with its model."""
+    def _send(self, messages: list[Message]) -> list[Message]:
+        self._sent = messages
+        self._sent_at = perf_counter()
+        self._round.sent += len(messages)
+        return messages
+
+    def _receive(
+        self, replies: Iterable[Message], *, introductions: bool
+    ) -> tuple[list[Reply], list[Rejection]]:
+        replies = list(replies)
+        received_at = perf_counter()
+        self._round.exchange_seconds += received_at - self._sent_at
+        usable, rejections = check_replies(
+            self._sent_nodes(), replies, length=self.dim, first_round=introductions
+        )
+        for rejection in rejections[:3]:
+            if rejection.detail:
+                number = self._round.number
+                _log.warning("round %d: a client failed: %s", number, rejection.detail)
+        self._dropped += rejections
+        self._round.aggregation_seconds += perf_counter() - received_at
+        return usable, rejections
+
+    def _begin(self, usable: list[Reply], rejections: list[Rejection]) -> None:
+        if not usable:
+            reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
+            raise FederationError(
+                f"no machine sent a usable local model ({reasons or 'there are no machines'})"
+            )
+        self._seats.first(usable)
+        self._seats.refuse(rejections)
+        machines, erms = self._stack(usable)
+        self.state = self.algorithm.begin(machines, erms)
+
+    def _advance(self, usable: list[Reply]) -> None:
         assert self.state is not None
+        machines, updates = self._stack(usable)
+        counts, self._round.kept = enough_replies(self.state, machines, self.min_replies)
+        for cluster in self._round.kept:
+            number = self._round.number
+            _log.warning("round %d: too few replies, cluster %d keeps its model", number, cluster)
+        if counts.any():
+            self.state = self.algorithm.advance(self.state, machines[counts], updates[counts])
+
+    def _stack(self, usable: list[Reply]) -> tuple[Labels, Array]:
+        """Machines in ascending order, and their vectors as rows; the round remembers them."""
+        by_machine = {self._seats.machine_of[reply.node]: reply.vector for reply in usable}
+        machines = np.array(sorted(by_machine), dtype=np.int64)
+        rows = [by_machine[machine] for machine in machines.tolist()]
+        self._round.machines = machines
+        self._round.updates = np.array(rows).reshape(len(rows), self.dim)
+        return machines, self._round.updates
+
+    def _named(self, rejection: Rejection) -> int | None:
+        """The machine behind a rejection; a number that another node holds is not believed."""
+        known = self._seats.machine_of.get(rejection.node)
+        if known is not None or rejection.machine in self._seats.machine_of.values():
+            return known
+        return rejection.machine
+
+    def _to_clusters(
+        self, stage: str, server_round: int, online: set[int]
+    ) -> tuple[list[Message], list[int]]:
+        """One message per machine that has a cluster, and the nodes of those that are away.
+
+        Messages of one cluster share the record with its model.
+        """
+        assert self.state is not None
+        message_type = stage if stage == "evaluate" else f"train.{stage}"
         records = []
         for model in self.state.models:
             record = RecordDict()
             record[MODEL] = pack(model)
             records.append(record)
-        state = self.state
-        cluster = dict(zip(state.machines.tolist(), state.clustering.labels.tolist(), strict=True))
-        return [
-            _message(records[cluster[machine]], node, message_type, server_round)
-            for node, machine in self._machine_of_node.items()
-        ]
+        label = dict(zip(self.state.machines.tolist(), self.state.labels.tolist(), strict=True))
+        messages, absent = [], []
+        for node, machine in self._seats.machine_of.items():
+            if label[machine] == QUARANTINE:
+                continue
+            if node in online:
+                messages.append(_message(records[label[machine]], node, message_type, server_round))
+            else:
+                absent.append(node)
+        return messages, absent
 
     def _sent_nodes(self) -> dict[str, int]:
         return {m.metadata.message_id: m.metadata.dst_node_id for m in self._sent}
 
 
+def _introductions(nodes: list[int]) -> list[Message]:
+    instruction = RecordDict()
+    return [_message(instruction, node, "train.erm", _FIRST) for node in nodes]
+
+
 def _message(content: RecordDict, node: int, message_type: str, server_round: int) -> Message:
     return Message(content, node, message_type, group_id=str(server_round))
-
-
-def _number_machines(usable: list[Reply]) -> dict[int, int]:
-    """Machine numbers by node: the claimed ones, and new ones where a claim is not unique."""
-    claims = Counter(reply.machine for reply in usable)
-    numbers = {
-        r.node: r.machine for r in usable if r.machine is not None and claims[r.machine] == 1
-    }
-    fresh = max((machine for machine in claims if machine is not None), default=-1) + 1
-    for reply in usable:
-        if reply.node not in numbers:
-            numbers[reply.node] = fresh
-            fresh += 1
-    return numbers

@@ -46,6 +46,9 @@ class Settings:
         oracle: bool,
         start_timeout: Annotated[float, Gt(0)],
         round_timeout: Annotated[float, Gt(0)],
+        min_replies: Annotated[int, Ge(1)],
+        checkpoint_every: Annotated[int, Ge(0)],
+        resume: bool,
         output: str | None,
         groups: Mapping[str, Mapping[str, Any]],
         overrides: tuple[str, ...],
@@ -56,6 +59,9 @@ class Settings:
         self.oracle = oracle
         self.start_timeout = start_timeout
         self.round_timeout = round_timeout
+        self.min_replies = min_replies
+        self.checkpoint_every = checkpoint_every
+        self.resume = resume
         self.output = output
         self.groups = groups
         self.overrides = overrides

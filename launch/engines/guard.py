@@ -83,11 +83,18 @@ def guarded() -> Iterator[Shelter]:
     try:
         yield shelter
     finally:
+        # Some of Flower's processes hide their environment from all but root: end our own directly.
+        for process in shelter.processes:
+            process.terminate()
         guard.communicate("end\n")
         if guard.returncode != 0:
             sweep(shelter.folder, token)
         for process in shelter.processes:
-            process.wait()
+            try:
+                process.wait(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
             if process.stdout is not None:
                 process.stdout.close()
 

@@ -1,7 +1,7 @@
-"""A SuperLink of our own: its environment, its start, and Flower's commands against it.
+"""A SuperLink: its environment, its start, and Flower's commands against it.
 
 `flwr run` alone would start a SuperLink on a fixed port, share it between runs and leave it
-behind. This one has a free port, its own home and database in the run's working folder, and
+behind. Ours has a free port, its own home and database in the run's working folder, and
 ends with the run. It imports Tagma along the launcher's own import path, so that the code that
 runs is the code that launched, whatever folder either was started from.
 """
@@ -18,9 +18,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from ssl import create_default_context
 from typing import IO
 from urllib.error import URLError
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
 import tomli_w
 
@@ -42,32 +43,49 @@ class SuperLink:
     def flwr(self, *arguments: str) -> subprocess.Popen[str]:
         """Start a `flwr` command, its output (stdout and stderr) in a pipe."""
         return self.shelter.start(
-            [_command("flwr", self.env), *arguments], self.env, subprocess.PIPE
+            [command_path("flwr", self.env), *arguments], self.env, subprocess.PIPE
         )
 
 
-def start_superlink(shelter: Shelter, threads: int, output: IO[str]) -> SuperLink:
+def start_simulation(shelter: Shelter, threads: int, output: IO[str]) -> SuperLink:
     """Start a SuperLink for simulations that writes to `output`; return when it answers."""
-    env = _environment(shelter.folder, threads)
-    port = _free_port()
-    address = f"127.0.0.1:{port}"
-    home = Path(env["FLWR_HOME"])
-    for folder in (home, Path(env["TMPDIR"])):
-        folder.mkdir()
-    connection = {"default": CONNECTION, CONNECTION: {"address": address, "insecure": True}}
-    (home / "config.toml").write_text(tomli_w.dumps({"superlink": connection}))
+    port = free_port()
+    superlink = connect(shelter, f"127.0.0.1:{port}", threads=threads)
     command = [
-        _command("flower-superlink", env),
+        command_path("flower-superlink", superlink.env),
         *("--insecure", "--simulation", "--disable-runtime-dependency-installation"),
         *("--host", "127.0.0.1", "--port", str(port)),
         *("--database", str(shelter.folder / "state.db")),
     ]
-    _wait_until_healthy(shelter.start(command, env, output), f"http://{address}/health")
+    process = shelter.start(command, superlink.env, output)
+    wait_until_healthy(process, f"http://127.0.0.1:{port}/health")
+    return superlink
+
+
+def connect(
+    shelter: Shelter, address: str, *, threads: int = 1, root_certificates: Path | None = None
+) -> SuperLink:
+    """A SuperLink by its address; over TLS if it has certificates, else for loopback only."""
+    env = environment(shelter.folder, threads)
+    home = Path(env["FLWR_HOME"])
+    for folder in (home, Path(env["TMPDIR"])):
+        folder.mkdir()
+    connection: dict[str, object] = {"address": address}
+    if root_certificates is None:
+        connection["insecure"] = True
+    else:
+        connection["root-certificates"] = str(root_certificates.resolve())
+    config = {"superlink": {"default": CONNECTION, CONNECTION: connection}}
+    (home / "config.toml").write_text(tomli_w.dumps(config))
     return SuperLink(shelter, env)
 
 
-def _wait_until_healthy(superlink: subprocess.Popen[str], url: str) -> None:
-    opener = build_opener(ProxyHandler({}))
+def wait_until_healthy(
+    superlink: subprocess.Popen[str], url: str, root_certificates: Path | None = None
+) -> None:
+    """Return when the SuperLink answers; an error if it ends or takes too long."""
+    trust = None if root_certificates is None else create_default_context(cafile=root_certificates)
+    opener = build_opener(ProxyHandler({}), HTTPSHandler(context=trust))
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if superlink.poll() is not None:
@@ -80,7 +98,7 @@ def _wait_until_healthy(superlink: subprocess.Popen[str], url: str) -> None:
     raise EngineError(f"the SuperLink did not answer within {START_SECONDS:.0f} s")
 
 
-def _environment(folder: Path, threads: int) -> dict[str, str]:
+def environment(folder: Path, threads: int) -> dict[str, str]:
     """The launcher's environment, with everything Flower and Ray write kept in the folder."""
     temporary = str(folder / "tmp")
     direct = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
@@ -122,14 +140,16 @@ def _import_path() -> str:
     return os.pathsep.join(path if root in path else [root, *path])
 
 
-def _command(name: str, env: Mapping[str, str]) -> str:
+def command_path(name: str, env: Mapping[str, str]) -> str:
+    """The full path of a command of Flower's."""
     found = shutil.which(name, path=env["PATH"])
     if found is None:
         raise EngineError(f"the command {name} is missing: pip install 'flwr[simulation]'")
     return found
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

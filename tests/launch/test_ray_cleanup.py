@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from launch.engines import superlink
-from launch.engines.ray import run_on_ray, write_app
+from launch.engines.app_run import write_app
+from launch.engines.ray import run_on_ray
 from tagma.errors import EngineError
 
 # Prints the run's folder and the numbers of its processes: a stubborn child; its grandchild,
@@ -89,7 +90,7 @@ def test_the_app_carries_overrides_unharmed(tmp_path):
 
 
 def test_a_superlink_that_ends_at_once_is_one_clear_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(superlink, "_command", lambda name, env: sys.executable)
+    monkeypatch.setattr(superlink, "command_path", lambda name, env: sys.executable)
     log = tmp_path / "run.log"
     with pytest.raises(EngineError) as raised:
         run_on_ray([], 2, print, cpus_per_client=1, log=log)

@@ -1,0 +1,1 @@
+"""The demo on a real Docker engine: `make test-compose`."""

@@ -1,0 +1,1 @@
+"""Flower's own loop, to compare with."""

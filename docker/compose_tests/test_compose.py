@@ -1,0 +1,204 @@
+"""The demo on a real Docker engine: numbers, faults, refusals and round times.
+
+`make test-compose` runs this file if there is an engine. It needs some ten minutes.
+"""
+
+import statistics
+import subprocess
+import time
+from itertools import pairwise
+
+import pytest
+
+from compose_tests import stack
+from compose_tests.stack import Run, compose, container, docker, result, rows, wait_until_running
+from launch.engines import inprocess
+from server.folder import read_metrics
+from tagma.settings import compose as settings_of
+
+ERRORS = "estimation_error_per_round"
+TASK = [
+    "task.machines=6", "task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0",
+    "attack=sign_flip", f"attack.fraction={2 / 6!r}",
+]  # fmt: skip
+WHERE = [
+    "engine=deployment", "engine.address=superlink:8000",
+    "engine.root_certificates=/keys/ca.crt", "oracle=false",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def containers():
+    with stack.stack():
+        yield
+
+
+def start(folder: str, *overrides: str) -> Run:
+    return Run("tagma", "run", *WHERE, *TASK, f"hydra.run.dir={folder}", *overrides)
+
+
+def simulated(tmp_path, *overrides: str):
+    settings = settings_of([*TASK, "oracle=false", *overrides])
+    inprocess.run(settings, tmp_path, lambda event: None)
+    return read_metrics(tmp_path), (tmp_path / "clusters.csv").read_text().splitlines()
+
+
+def first_columns(lines: list[str]) -> list[list[str]]:
+    return [line.split(",")[:5] for line in lines]
+
+
+def test_the_demo_has_the_numbers_of_a_simulation(tmp_path):
+    run = Run()  # as `make demo` does
+    assert run.wait() == 0, run.text
+    assert "misclustered honest machines" in run.text
+    found = result("/results/run")
+    expected, clusters = simulated(tmp_path, "rounds=5")
+    assert found["engine"] == "deployment"
+    assert found[ERRORS] == pytest.approx(expected[ERRORS], rel=1e-6)
+    assert found["misclustering"] == expected["misclustering"] == 0
+    assert first_columns(rows("/results/run", "clusters.csv")) == first_columns(clusters)
+    assert sum(cluster["byzantine"] for cluster in found["clusters"]) == 2
+
+
+def test_rounds_are_much_shorter_than_those_of_flowers_own_loop():
+    ours = [float(row.split(",")[5]) for row in rows("/results/run", "history.csv")[2:]]
+    compose("up", "-d", files=("docker/compose_tests/flower_nodes.yml",))
+    time.sleep(5)
+    files = ("docker/compose_tests/flower_nodes.yml",)
+    command = "flwr run /app superlink --stream"
+    done = compose("run", "--rm", "-T", "run", "sh", "-c", _CONNECTED + command, files=files)
+    ends = [float(line.split()[1]) for line in done.stdout.splitlines() if "round-ended" in line]
+    compose("up", "-d")
+    theirs = [later - earlier for earlier, later in pairwise(ends)]
+    assert len(theirs) == 4, done.stdout
+    ratio = statistics.median(ours) / statistics.median(theirs)
+    print(
+        f"\nround with 6 nodes, median: ours {statistics.median(ours):.2f} s, "
+        f"Flower's FedAvg {statistics.median(theirs):.2f} s, ratio {ratio:.2f}"
+    )
+    assert ratio <= 0.75
+
+
+_CONNECTED = (
+    'mkdir -p ~/.flwr && printf \'[superlink]\\ndefault = "superlink"\\n[superlink.superlink]\\n'
+    'address = "superlink:8000"\\nroot-certificates = "/keys/ca.crt"\\n\' > ~/.flwr/config.toml && '
+)
+
+
+def test_a_late_a_killed_and_a_cut_off_node_do_not_stop_the_run():
+    docker("stop", "-t", "1", container("node-4"))
+    time.sleep(60)  # until the SuperLink has noticed
+    folder = "/results/faults"
+    run = start(folder, "rounds=10", "start_timeout=5", "evaluate=false")
+    run.wait_for_round(1, folder)
+    time.sleep(25)
+    docker("start", container("node-4"))
+    run.wait_for_round(3, folder)
+    docker("kill", container("node-1"))
+    network = f"{stack.PROJECT}_fleet"
+    docker("network", "disconnect", network, container("node-2"))
+    time.sleep(20)
+    docker("network", "connect", "--alias", "node-2", network, container("node-2"))
+    docker("start", container("node-1"))
+    assert run.wait() == 0, run.text
+    found = result(folder)
+    part = found["participation"]
+    assert found["misclustering"] == 0
+    assert found["estimation_error"] < 0.2
+    assert list(part["joined_late"]) == ["4"]
+    assert part["quarantined"] == []
+    assert "1" in part["rounds_missed"]
+    assert set(part["rounds_missed"]) <= {"1", "2"}
+    assert "machine 4 joined in round" in run.text
+    assert "machine 1 was away in" in run.text
+
+
+def test_a_run_survives_the_death_of_the_superlink(tmp_path):
+    folder = "/results/superlink"
+    run = start(folder, "rounds=3", "evaluate=false")
+    run.wait_for_round(1, folder)
+    docker("kill", container("superlink"))
+    time.sleep(5)
+    docker("start", container("superlink"))
+    assert run.wait() == 0, run.text
+    expected, _ = simulated(tmp_path, "rounds=3", "evaluate=false")
+    assert result(folder)[ERRORS] == pytest.approx(expected[ERRORS], rel=1e-6)
+
+
+def test_a_run_whose_executor_dies_is_resumed_by_the_command_that_it_names(tmp_path):
+    folder = "/results/executor"
+    run = start(folder, "rounds=4", "evaluate=false")
+    run.wait_for_round(2, folder)
+    docker("kill", container("executor"))
+    docker("start", container("executor"))
+    assert run.wait() != 0
+    assert f"docker-compose run --rm run tagma resume {folder}" in run.text
+    resumed = Run("tagma", "resume", folder)
+    assert resumed.wait() == 0, resumed.text
+    expected, _ = simulated(tmp_path, "rounds=4", "evaluate=false")
+    found = result(folder)
+    assert found[ERRORS] == pytest.approx(expected[ERRORS], rel=1e-6)
+    assert found["participation"]["resumed_before_round"]
+
+
+NODE = "flower-supernode --superlink proxy:8443 --node-config 'partition-id=9 num-partitions=10'"
+WAYS = {
+    "no key": f"{NODE} --root-certificates /keys/ca.crt",
+    "a strange key": "tagma keys /tmp/k --nodes 1 && "
+    f"{NODE} --root-certificates /keys/ca.crt --auth-supernode-private-key /tmp/k/node-0/key",
+    "plain HTTP": f"{NODE} --insecure --max-retries 1",
+}
+
+
+def in_a_node(command: str) -> subprocess.CompletedProcess:
+    """A command in a new container like node-0's, on the nodes' network."""
+    return compose("run", "--rm", "-T", "--no-deps", "node-0", "sh", "-c", command, check=False)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_node_is_refused_with(way):
+    done = in_a_node(f'timeout 100 sh -c "{WAYS[way]}"; echo exit code $?')
+    assert "SuperNode ID" not in done.stdout
+    assert "exit code 1" in done.stdout
+    assert "exit code 124" not in done.stdout
+
+
+REACH = """
+import ssl, sys
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+trust = ssl.create_default_context(cafile="/keys/ca.crt")
+trust.check_hostname = False
+try:
+    print(urlopen(Request(sys.argv[1], method="POST", data=b""), timeout=5, context=trust).status)
+except HTTPError as answer:
+    print(answer.code)
+except OSError as problem:
+    print("unreachable", problem)
+"""
+
+
+def reached(url: str) -> str:
+    return in_a_node(f"python3 -c '{REACH}' {url}").stdout.strip().splitlines()[-1]
+
+
+def test_a_node_cannot_reach_the_control_api():
+    assert reached("https://proxy:8443/v1/control/list-runs") == "403"
+    assert reached("https://proxy:8443/v1/runtime/pull-messages") == "403"
+    assert reached("https://superlink:8000/v1/control/list-runs").startswith("unreachable")
+    shape = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
+    address = docker("inspect", "-f", shape, container("superlink"))
+    assert reached(f"https://{address}:8000/v1/control/list-runs").startswith("unreachable")
+
+
+def test_a_nodes_volume_holds_its_own_key_and_nothing_else():
+    assert in_a_node("ls -A /keys; id -u").stdout.split() == ["ca.crt", "key", "10001"]
+
+
+def test_containers_run_without_privileges():
+    for service in ("superlink", "executor", "proxy", "node-0"):
+        wait_until_running(service)
+        shape = "{{.Config.User}} {{.HostConfig.CapDrop}} {{.HostConfig.ReadonlyRootfs}}"
+        image = docker("inspect", "-f", "{{.Config.User}}", "tagma")
+        assert image == "tagma"
+        assert docker("inspect", "-f", shape, container(service)).endswith("[ALL] true")

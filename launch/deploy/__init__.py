@@ -1,0 +1,1 @@
+"""What a federation of real nodes needs: keys, registration, nodes, proxy, compose files."""

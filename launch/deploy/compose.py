@@ -1,0 +1,86 @@
+"""`tagma compose`: a docker-compose file for a federation of any size."""
+
+import argparse
+import json
+import shlex
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from attacks.byzantine import adversary_of
+from launch.run import check
+from tagma.errors import SettingError
+from tagma.settings import compose
+
+RESULTS = "/results/run"
+_EPILOG = """Any settings of `tagma run` may follow, for example: task.dim=50 rounds=10 seed=3"""
+_SMALL = ["task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0", "rounds=5"]
+"""What a round costs is containers, not arithmetic: a small task shows as much as a large one."""
+_WHERE = [
+    "engine=deployment",
+    "engine.address=superlink:8000",
+    "engine.root_certificates=/keys/ca.crt",
+    f"hydra.run.dir={RESULTS}",
+]
+
+
+def main(arguments: list[str]) -> None:
+    """Print the file."""
+    parser = argparse.ArgumentParser(
+        "tagma compose", description=__doc__.strip("`\n"), epilog=_EPILOG
+    )
+    parser.add_argument("--nodes", type=int, default=6)
+    parser.add_argument("--byzantine", type=int, default=2, help="how many of them lie")
+    parser.add_argument("--attack", default="sign_flip", help="what the liars do")
+    parser.add_argument("--context", default=".", help="where Tagma's own folder is, to build from")
+    parser.add_argument("overrides", nargs="*")
+    given = parser.parse_intermixed_args(arguments)
+    print(
+        compose_file(
+            nodes=given.nodes,
+            byzantine=given.byzantine,
+            attack=given.attack,
+            overrides=given.overrides,
+            context=given.context,
+            command=shlex.join(["tagma", "compose", *arguments]),
+        )
+    )
+
+
+def compose_file(
+    *,
+    nodes: int,
+    byzantine: int,
+    attack: str,
+    overrides: list[str],
+    context: str = ".",
+    command: str = "tagma compose",
+) -> str:
+    """The text of the file; mistakes in the settings are found here, not in a container."""
+    if nodes < 1:
+        raise SettingError("--nodes", nodes, "must be at least 1")
+    if not 0 <= byzantine < nodes / 2:
+        raise SettingError("--byzantine", byzantine, f"must be fewer than half of {nodes} nodes")
+    chosen = {text.partition("=")[0] for text in overrides}
+    small = [text for text in _SMALL if text.partition("=")[0] not in chosen]
+    # The server needs to know how many lie to score the run, and the nodes by what attack.
+    liars = [f"attack={attack}"]
+    if byzantine:
+        liars.append(f"attack.fraction={byzantine / nodes!r}")
+    elif attack != "none":
+        liars = ["attack=none"]
+    ours = [f"task.machines={nodes}", *small, *liars, *overrides]
+    settings = compose([*ours, "engine=inprocess"])
+    check(settings)
+    lies = adversary_of(settings).byzantine
+    template = Environment(
+        loader=PackageLoader("launch.deploy"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=False,
+    ).get_template("compose.yml.j2")
+    return template.render(
+        nodes=[{"number": number, "byzantine": bool(lies[number])} for number in range(nodes)],
+        byzantine=int(lies.sum()),
+        overrides=[json.dumps(text).replace("$", "$$") for text in [*_WHERE, *ours]],
+        context=context,
+        command=command,
+    )

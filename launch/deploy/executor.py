@@ -1,0 +1,147 @@
+"""A `flower-superexec` with a head start: client tasks are forked, not started.
+
+A SuperNode asks `flower-superexec` to start a new Python for every message; importing Flower and
+NumPy is most of what a small round costs. This one runs Flower's own program with one part
+replaced, the executor that starts tasks. A helper process imports what a client needs, once, and
+forks for every client task, which then runs Flower's own client program. Every other task, and
+every task if the helper fails, is started Flower's way.
+
+Only the packages of others are imported ahead: Tagma's own are imported in the fork, so that the
+code of a Flower app that is shipped to the node is the code that runs.
+
+It stands in for the command by its name: `shim` makes a folder that comes first on a node's PATH.
+With another version of Flower than the one it was tested with, it is the real command.
+"""
+
+import json
+import os
+import shlex
+import signal
+import sys
+import sysconfig
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+TESTED = "1.41.0"
+COMMAND = "flower-superexec"
+_EXECUTOR = "SubprocessExecutor"
+_SMALL = ["task.machines=2", "task.clusters=1", "task.dim=1", "task.samples=2", "attack=none"]
+_OWN = {"tagma", "tasks", "strategies", "attacks", "client", "server", "conf"}
+
+
+def shim(folder: Path) -> Path:
+    """Put a script by the command's name into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    script = folder / COMMAND
+    partial = folder / f".{COMMAND}.{os.getpid()}"
+    partial.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m {__name__} "$@"\n')
+    partial.chmod(0o755)
+    os.replace(partial, script)
+    return folder
+
+
+def main() -> None:
+    """Run `flower-superexec` with forked clients, or as it is."""
+    if version("flwr") != TESTED or not hasattr(os, "fork"):
+        real = str(Path(sysconfig.get_path("scripts")) / COMMAND)
+        os.execv(real, [real, *sys.argv[1:]])
+    from flwr.supercore.cli import flower_superexec
+    from flwr.supercore.superexec.executor import factory
+    from flwr.supernode.runtime.run_clientapp import run_clientapp
+
+    helper = _start_helper(run_clientapp)
+    # The one place where Flower's program is changed: which executor its factory makes.
+    setattr(factory, _EXECUTOR, _forking(getattr(factory, _EXECUTOR), helper))
+    sys.argv[0] = COMMAND
+    flower_superexec()
+
+
+def _forking(executor: type[Any], helper: IO[str]) -> type[Any]:
+    """Flower's executor, but for client tasks while the helper is there."""
+    from flwr.supercore.constant import TaskType
+    from flwr.supercore.superexec.executor import LaunchResult
+
+    class ForkingExecutor(executor):  # type: ignore[misc]
+        def launch(self, spec: Any) -> Any:
+            if spec.task_type == TaskType.CLIENT_APP:
+                with suppress(OSError):
+                    helper.write(json.dumps(asdict(spec)) + "\n")
+                    helper.flush()
+                    return LaunchResult.accepted()
+            return super().launch(spec)
+
+    return ForkingExecutor
+
+
+def _start_helper(run_clientapp: Callable[..., None]) -> IO[str]:
+    """Fork the helper; what is written to the result are its tasks, one JSON object a line.
+
+    It is forked before Flower does anything, so that it has no threads and no connections.
+    """
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.close(writer)
+        _help(os.fdopen(reader, encoding="utf-8"), run_clientapp)
+    os.close(reader)
+    # A helper that is gone must be an error of the write, not a signal.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    return os.fdopen(writer, "w", encoding="utf-8")
+
+
+def _help(tasks: IO[str], run_clientapp: Callable[..., None]) -> NoReturn:
+    """Import, then fork for every task, until the executor is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for clients
+    _import_ahead()
+    for line in tasks:
+        if os.fork() == 0:
+            tasks.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _run_client(run_clientapp, json.loads(line))
+    os._exit(0)
+
+
+def _import_ahead() -> None:
+    """Let a small client compute once, to import all it needs, then forget our own part of it."""
+    with suppress(Exception):  # whatever is wrong shows where the client runs
+        import_module("client.app")
+        settings = import_module("tagma.settings").compose(_SMALL)
+        import_module("client.machine").make_machine(settings, 0, byzantine=False).erm()
+    for name in [name for name in sys.modules if name.partition(".")[0] in _OWN]:
+        del sys.modules[name]
+
+
+def _run_client(run_clientapp: Callable[..., None], spec: dict[str, Any]) -> NoReturn:
+    from flwr.supercore.tls import validate_and_resolve_root_certificates
+
+    code = 1
+    try:
+        if spec["suppress_output"]:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 1)
+            os.dup2(null, 2)
+        run_clientapp(
+            runtime_api_address=spec["runtime_api_address"],
+            token=spec["token"],
+            insecure=spec["insecure"],
+            certificates=validate_and_resolve_root_certificates(
+                spec["root_certificates_path"], spec["insecure"]
+            ),
+            parent_pid=spec["parent_pid"],
+            runtime_dependency_install=spec["runtime_dependency_install"],
+        )
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    finally:
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""`tagma keys`: a certificate authority, TLS certificates and node keys for one deployment.
+
+    FOLDER/ca.key, ca.crt                 the authority; ca.key goes nowhere
+    FOLDER/superlink/                     server.crt, server.key, ca.crt, executor.secret
+    FOLDER/proxy/                         server.crt, server.key, ca.crt
+    FOLDER/executor/                      ca.crt, executor.secret
+    FOLDER/control/                       ca.crt and every node's public key, to register them
+    FOLDER/node-0/, node-1/, ...          key, ca.crt
+
+Each subfolder is what one party needs and no more. Files that are there are kept, so a second call
+with more nodes adds theirs. Keys are P-384, as Flower wants them for nodes.
+"""
+
+import argparse
+import os
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP384R1,
+    EllipticCurvePrivateKey,
+    EllipticCurvePublicKey,
+    generate_private_key,
+)
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from launch.console import say
+
+CA, SECRET, KEY = "ca.crt", "executor.secret", "key"
+_DAYS = 365
+_NAME = "Tagma deployment"
+
+
+def main(arguments: list[str]) -> None:
+    """Make what is missing."""
+    parser = argparse.ArgumentParser("tagma keys", description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--nodes", type=int, required=True, help="how many nodes there are")
+    parser.add_argument(
+        "--superlink", nargs="+", default=["localhost", "127.0.0.1"], metavar="HOST",
+        help="names and addresses by which the SuperLink is reached",
+    )  # fmt: skip
+    parser.add_argument(
+        "--proxy", nargs="+", default=[], metavar="HOST",
+        help="names and addresses by which nodes reach the proxy in front of it",
+    )  # fmt: skip
+    parser.add_argument("--owner", type=int, metavar="UID", help="hand the subfolders to this user")
+    given = parser.parse_args(arguments)
+    make_keys(given.folder, nodes=given.nodes, superlink=given.superlink, proxy=given.proxy)
+    if given.owner is not None:
+        for path in given.folder.glob("*/**/*"):
+            os.chown(path, given.owner, given.owner)
+        for place in given.folder.iterdir():
+            if place.is_dir():
+                os.chown(place, given.owner, given.owner)
+    say(f"keys: {given.folder}")
+
+
+def make_keys(
+    folder: Path, *, nodes: int, superlink: Sequence[str], proxy: Sequence[str] = ()
+) -> None:
+    """Make all keys and certificates of a deployment that are not there yet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _authority(folder)
+    _certificate(folder, "superlink", superlink)
+    if proxy:
+        _certificate(folder, "proxy", proxy)
+    secret = folder / "superlink" / SECRET
+    if not secret.exists():
+        _write(secret, secrets.token_hex(32).encode(), private=True)
+    _write(_place(folder, "executor") / SECRET, secret.read_bytes(), private=True)
+    control = _place(folder, "control")
+    for number in range(nodes):
+        key = _place(folder, f"node-{number}") / KEY
+        if not key.exists():
+            private = generate_private_key(SECP384R1())
+            public = private.public_key()
+            openssh = public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+            _write(control / f"node-{number}.pub", openssh)
+            _write(key, _private_bytes(private, PrivateFormat.OpenSSH), private=True)
+
+
+def _place(folder: Path, party: str) -> Path:
+    place = folder / party
+    place.mkdir(exist_ok=True)
+    _write(place / CA, (folder / CA).read_bytes())
+    return place
+
+
+def _authority(folder: Path) -> None:
+    if (folder / CA).exists():
+        return
+    key = generate_private_key(SECP384R1())
+    certificate = (
+        _builder(_NAME, _NAME, key.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+        .sign(key, hashes.SHA384())
+    )
+    _write(folder / "ca.key", _private_bytes(key, PrivateFormat.PKCS8), private=True)
+    _write(folder / CA, certificate.public_bytes(Encoding.PEM))
+
+
+def _certificate(folder: Path, party: str, hosts: Sequence[str]) -> None:
+    place = _place(folder, party)
+    if (place / "server.crt").exists():
+        return
+    authority = load_pem_private_key((folder / "ca.key").read_bytes(), password=None)
+    assert isinstance(authority, EllipticCurvePrivateKey)
+    key = generate_private_key(SECP384R1())
+    names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key())
+    server = x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH])
+    certificate = (
+        _builder(party, _NAME, key.public_key())
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(server, critical=False)
+        .add_extension(names, critical=False)
+        .add_extension(identifier, critical=False)
+        .sign(authority, hashes.SHA384())
+    )
+    _write(place / "server.key", _private_bytes(key, PrivateFormat.PKCS8), private=True)
+    _write(place / "server.crt", certificate.public_bytes(Encoding.PEM))
+
+
+def _builder(subject: str, issuer: str, public: EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(_common_name(subject))
+        .issuer_name(_common_name(issuer))
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=_DAYS))
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+    )
+
+
+def _common_name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, text)])
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _private_bytes(key: EllipticCurvePrivateKey, form: PrivateFormat) -> bytes:
+    return key.private_bytes(Encoding.PEM, form, NoEncryption())
+
+
+def _write(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Whole or not at all, and never readable by others if private."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.unlink(missing_ok=True)
+    mode = 0o600 if private else 0o644
+    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        file.write(content)
+    os.replace(partial, path)

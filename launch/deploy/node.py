@@ -1,0 +1,73 @@
+"""`tagma node`: one node of a deployment, as a Flower SuperNode.
+
+It becomes `flower-supernode` with a connection over TLS, the node's own key, and the number of the
+machine that it plays. Clients are started by `launch.deploy.executor`.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+
+from launch.deploy.executor import shim
+from launch.deploy.keys import CA, KEY
+from tagma.errors import EngineError, TagmaError
+
+
+def main(arguments: list[str]) -> None:
+    """Become the node."""
+    parser = argparse.ArgumentParser("tagma node", description=__doc__.partition("\n")[0])
+    parser.add_argument("keys", type=Path, help=f"the node's folder, with {CA} and {KEY}")
+    parser.add_argument("--superlink", required=True, metavar="HOST:PORT")
+    parser.add_argument("--number", type=int, required=True, help="of the machine, from 0")
+    parser.add_argument("--of", type=int, required=True, help="how many machines there are")
+    parser.add_argument(
+        "--byzantine", action="store_true", help="run the attack of the settings, whatever number"
+    )
+    parser.add_argument("--port", type=int, default=9094, help="for its own clients, on loopback")
+    given = parser.parse_args(arguments)
+    for name in (CA, KEY):
+        if not (given.keys / name).is_file():
+            raise TagmaError(f"{given.keys}: has no {name}; make one with `tagma keys`")
+    # Without --byzantine the settings decide by the number, as in a simulation.
+    roles = {"byzantine": True} if given.byzantine else {}
+    command = node_command(
+        given.keys, given.superlink, number=given.number, of=given.of, port=given.port, **roles
+    )
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    environment = node_environment(os.environ, shim(cache / "tagma" / "bin"))
+    found = shutil.which(command[0], path=environment["PATH"])
+    if found is None:
+        raise EngineError(f"the command {command[0]} is missing: pip install flwr")
+    sys.stdout.flush()
+    os.execve(found, command, environment)
+
+
+def node_command(
+    keys: Path, superlink: str, *, number: int, of: int, port: int, byzantine: bool | None = None
+) -> list[str]:
+    """The command line of a SuperNode."""
+    config = f"partition-id={number} num-partitions={of}"
+    if byzantine is not None:
+        config += f" byzantine={str(byzantine).lower()}"
+    return [
+        "flower-supernode",
+        *("--superlink", superlink, "--root-certificates", str(keys / CA)),
+        *("--auth-supernode-private-key", str(keys / KEY)),
+        *("--node-config", config, "--host", "127.0.0.1", "--port", str(port)),
+    ]
+
+
+def node_environment(environment: Mapping[str, str], shims: Path) -> dict[str, str]:
+    """The environment of a SuperNode: our executor comes first, and looks for tasks often."""
+    path = [str(shims), sysconfig.get_path("scripts"), environment.get("PATH", "")]
+    return {
+        "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.25",
+        "FLWR_TELEMETRY_ENABLED": "0",
+        "FLWR_DISABLE_UPDATE_CHECK": "1",
+        **environment,
+        "PATH": os.pathsep.join(path),
+    }

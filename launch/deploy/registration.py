@@ -1,0 +1,64 @@
+"""`tagma register`: tell a SuperLink which node keys it may let in.
+
+One connection for all keys, instead of one `flwr supernode register` process for each. A key that
+is registered already is fine.
+"""
+
+import argparse
+from pathlib import Path
+
+import httpx
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.serialization import load_ssh_public_key
+from flwr.proto.control_pb2 import RegisterNodeRequest
+from flwr.supercore.control import ControlHttpClient
+from flwr.supercore.error import ApiErrorCode, FlowerError
+from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
+from flwr.supercore.primitives.asymmetric import public_key_to_bytes
+
+from launch.console import say
+from launch.deploy.keys import CA
+from tagma.errors import EngineError, TagmaError
+
+
+def main(arguments: list[str]) -> None:
+    """Register every key of a folder."""
+    parser = argparse.ArgumentParser("tagma register", description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="has ca.crt and the nodes' *.pub")
+    parser.add_argument("--superlink", required=True, metavar="HOST:PORT")
+    given = parser.parse_args(arguments)
+    if not (given.folder / CA).is_file():
+        raise TagmaError(f"{given.folder}: has no {CA}; make one with `tagma keys`")
+    count = register_nodes(given.folder, given.superlink)
+    say(f"{count} nodes are registered with {given.superlink}")
+
+
+def register_nodes(folder: Path, address: str) -> int:
+    """Register the public keys in a folder over TLS; return how many there are."""
+    client = ControlHttpClient.from_server_address(
+        server_address=address,
+        insecure=False,
+        root_certificates=(folder / CA).read_bytes(),
+        interceptors=[RuntimeVersionHttpInterceptor(component_name="flwr CLI")],
+    )
+    files = sorted(folder.glob("*.pub"))
+    try:
+        for file in files:
+            _register(client, file)
+    except httpx.TransportError as problem:
+        raise EngineError(f"the SuperLink at {address} cannot be reached: {problem}") from None
+    finally:
+        client.close()
+    return len(files)
+
+
+def _register(client: ControlHttpClient, file: Path) -> None:
+    key = load_ssh_public_key(file.read_bytes())
+    assert isinstance(key, EllipticCurvePublicKey)
+    request = RegisterNodeRequest(public_key=public_key_to_bytes(key), name=file.stem)
+    try:
+        client.RegisterNode(request)
+    except httpx.HTTPStatusError as problem:
+        error = FlowerError.from_json(problem.response.text)
+        if error is None or error.code != ApiErrorCode.PUBLIC_KEY_ALREADY_IN_USE:
+            raise EngineError(f"{file.name} cannot be registered: {error or problem}") from None

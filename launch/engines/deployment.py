@@ -1,0 +1,76 @@
+"""The `deployment` engine: real nodes, on this machine or anywhere.
+
+With `local_nodes` it starts a whole deployment on the loopback interface and ends it again. With
+`address` it hands the run to a SuperLink that is there, by Flower's own command: the settings
+travel with the app, the code must be installed on the server and on the nodes.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge
+
+from launch.engines.app_run import on_events, placed, run_app
+from launch.engines.guard import guarded
+from launch.engines.loopback import loopback
+from launch.engines.superlink import connect
+from server.events import Observer
+from server.folder import METRICS
+from tagma.errors import EngineError, SettingError
+from tagma.settings import Settings
+from tasks.chosen import task_of
+
+
+class Deployment:
+    """A SuperLink with SuperNodes."""
+
+    def __init__(
+        self,
+        *,
+        local_nodes: Annotated[int, Ge(1)] | None,
+        address: str | None,
+        root_certificates: str | None,
+        results: str | None,
+    ) -> None:
+        if (local_nodes is None) == (address is None):
+            raise SettingError(
+                "engine", "deployment", "give engine.local_nodes=N or engine.address=HOST:PORT"
+            )
+        if address is not None:
+            if root_certificates is None:
+                raise SettingError("engine.root_certificates", "null", "name the CA's certificate")
+            if not Path(root_certificates).is_file():
+                raise SettingError("engine.root_certificates", root_certificates, "is not a file")
+        self.local_nodes = local_nodes
+        self.address = address
+        self.root_certificates = root_certificates
+        self.results = results
+
+    def __call__(self, settings: Settings, folder: Path, observer: Observer) -> None:
+        """Run the federation; its results must be in the folder afterwards."""
+        machines = task_of(settings).machines
+        if self.local_nodes is not None and self.local_nodes != machines:
+            raise SettingError(
+                "engine.local_nodes", self.local_nodes, f"must be task.machines={machines}"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        log = folder / "run.log"
+        overrides = placed(settings, self.results or folder.resolve())
+        with guarded() as shelter, log.open("a", encoding="utf-8", buffering=1) as output:
+            try:
+                if self.local_nodes is not None:
+                    with loopback(shelter, self.local_nodes, output) as superlink:
+                        run_app(superlink, overrides, on_events(observer), output)
+                else:
+                    assert self.address is not None
+                    assert self.root_certificates is not None
+                    trust = Path(self.root_certificates)
+                    superlink = connect(shelter, self.address, root_certificates=trust)
+                    run_app(superlink, overrides, on_events(observer), output)
+            except EngineError as error:
+                raise EngineError(f"{error} (log: {log})") from None
+        if not (folder / METRICS).exists():
+            raise EngineError(
+                f"the run is complete, but its results are not in {folder}: they are in "
+                f"{self.results or folder.resolve()} on the server's machine"
+            )

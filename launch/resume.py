@@ -1,0 +1,48 @@
+"""`tagma resume`: go on with a run that broke off, from its last checkpoint, on any engine."""
+
+import logging
+from pathlib import Path
+
+from launch.console import say
+from launch.run import check, run_and_show
+from server.checkpoint import load_checkpoint
+from tagma.errors import TagmaError
+from tagma.settings import compose
+
+_HELP = """tagma resume FOLDER [overrides]: go on with a run that broke off.
+
+FOLDER is the run's output folder; the checkpoint in it is the state after the last whole round.
+The result is that of a run that was never interrupted. What does not change the numbers may be set
+anew, for example where the rest runs or how long to wait:
+  tagma resume outputs/2026-11-16/12-00-00
+  tagma resume my_results engine=inprocess
+  tagma resume my_results round_timeout=60"""
+
+_MAY_CHANGE = ("engine", "rounds", "round_timeout", "start_timeout", "checkpoint_every", "oracle")
+_OURS = ("resume", "output")
+
+
+def main(arguments: list[str]) -> None:
+    """Compose the run's own settings with the new ones and run the rest."""
+    if not arguments or "--help" in arguments or "-h" in arguments:
+        say(_HELP)
+        return
+    folder, given = Path(arguments[0]), arguments[1:]
+    for text in given:
+        key = _key(text)
+        if key.partition(".")[0] not in _MAY_CHANGE:
+            raise TagmaError(f"{text}: cannot be changed in mid-run, only {', '.join(_MAY_CHANGE)}")
+    stored = load_checkpoint(folder).overrides
+    if any(_key(text) == "engine" for text in given):
+        stored = [text for text in stored if not _key(text).startswith("engine")]
+    settings = compose([*(t for t in stored if _key(t) not in _OURS), *given, "resume=true"])
+    check(settings)
+    log = logging.FileHandler(folder / "run.log")
+    log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger().addHandler(log)
+    logging.getLogger().setLevel(logging.INFO)
+    run_and_show(settings, folder)
+
+
+def _key(override: str) -> str:
+    return override.lstrip("+~").partition("=")[0]

@@ -1,0 +1,120 @@
+"""The state after each round in one plain file, from which a run can be resumed.
+
+`checkpoint.safetensors` holds the arrays of the server's state; its header holds, as JSON, the
+rest: settings and what has been recorded so far. It is written beside its place and then moved
+there, so that a server that dies at any moment leaves the previous round's file or the new one,
+never half of one. Dataclasses are written field by field: arrays as tensors, everything else as
+JSON, None not at all. Nothing is pickled.
+"""
+
+import json
+import os
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from server.events import RoundFinished
+from server.recorder import Recorder
+from strategies.algorithm import State
+from strategies.clustering import Clustering
+from tagma import __version__
+from tagma.errors import TagmaError
+
+CHECKPOINT = "checkpoint.safetensors"
+_STAGE_TWO = "clustering"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a run was when it last finished a round."""
+
+    overrides: list[str]
+    state: State
+    record: dict[str, Any]
+
+    @property
+    def round(self) -> int:
+        """The last round that was finished."""
+        return len(self.record["events"])
+
+    def restore(self, recorder: Recorder) -> None:
+        """Give a new recorder the memory of the old one."""
+        record = self.record
+        recorder.state = self.state
+        recorder.events[:] = [RoundFinished(**event) for event in record["events"]]
+        recorder.messages = record["messages"]
+        recorder.seconds |= record["seconds"]
+        recorder.rejected = defaultdict(Counter)
+        for machine, reasons in record["rejected"]:
+            recorder.rejected[machine] = Counter(reasons)
+        recorder.returned = dict(record["returned"])
+        recorder.kept = dict(record["kept"])
+        recorder.resumed = [*record["resumed"], self.round + 1]
+
+
+def save_checkpoint(folder: Path, overrides: tuple[str, ...], recorder: Recorder) -> None:
+    """Write the state after the round that the recorder saw last."""
+    assert recorder.state is not None
+    record = {
+        "events": [asdict(event) for event in recorder.events],
+        "messages": recorder.messages,
+        "seconds": recorder.seconds,
+        "rejected": [(machine, dict(reasons)) for machine, reasons in recorder.rejected.items()],
+        "returned": list(recorder.returned.items()),
+        "kept": list(recorder.kept.items()),
+        "resumed": recorder.resumed,
+    }
+    tensors, values = _taken_apart(recorder.state)
+    about = {"version": __version__, "overrides": overrides, "record": record, "values": values}
+    content = save(tensors, metadata={"tagma": json.dumps(about)})
+    partial = folder / f".{CHECKPOINT}.partial"
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, folder / CHECKPOINT)
+
+
+def load_checkpoint(folder: Path) -> Checkpoint:
+    """The checkpoint in a run folder; one line of error if there is none to read."""
+    path = folder / CHECKPOINT
+    if not path.is_file():
+        raise TagmaError(f"{folder}: there is no {CHECKPOINT} to resume from")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = json.loads(file.metadata()["tagma"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if about["version"] != __version__:
+            raise TagmaError(f"{path}: was written by version {about['version']} of Tagma")
+        state = _put_together(tensors, about["values"])
+        return Checkpoint(about["overrides"], state, about["record"])
+    except (SafetensorError, KeyError, TypeError, ValueError) as problem:
+        raise TagmaError(f"{path}: cannot be read ({problem})") from None
+
+
+def _taken_apart(state: State) -> tuple[dict[str, Any], dict[str, Any]]:
+    tensors, values = {}, {}
+    parts = {f.name: getattr(state, f.name) for f in fields(state) if f.name != _STAGE_TWO}
+    parts |= {
+        f"{_STAGE_TWO}.{f.name}": getattr(state.clustering, f.name)
+        for f in fields(state.clustering)
+    }
+    for name, value in parts.items():
+        if isinstance(value, np.ndarray):
+            tensors[name] = np.ascontiguousarray(value)
+        elif value is not None:
+            values[name] = value
+    return tensors, values
+
+
+def _put_together(tensors: dict[str, Any], values: dict[str, Any]) -> State:
+    parts = tensors | values
+    prefix = f"{_STAGE_TWO}."
+    inner = {k.removeprefix(prefix): v for k, v in parts.items() if k.startswith(prefix)}
+    outer = {k: v for k, v in parts.items() if not k.startswith(prefix)}
+    return State(clustering=Clustering(**inner), **outer)

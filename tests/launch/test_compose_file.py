@@ -1,0 +1,78 @@
+"""The docker-compose file: who is on which network, and who lies."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from attacks.byzantine import adversary_of
+from launch.deploy.compose import compose_file
+from tagma.errors import SettingError, TagmaError
+from tagma.settings import compose
+from tests.launch.test_cli import tagma
+
+ROOT = Path(__file__).parents[2]
+
+
+def services(**keywords):
+    given = {"nodes": 6, "byzantine": 2, "attack": "sign_flip", "overrides": []} | keywords
+    return yaml.safe_load(compose_file(**given))["services"]
+
+
+def test_the_file_in_the_repository_is_what_the_command_prints():
+    text = compose_file(nodes=6, byzantine=2, attack="sign_flip", overrides=[])
+    assert (ROOT / "docker-compose.yml").read_text() == text + "\n"
+
+
+@pytest.mark.parametrize(("nodes", "byzantine", "seed"), [(6, 2, 0), (20, 5, 0), (20, 5, 3)])
+def test_the_nodes_that_lie_are_those_of_a_simulation(nodes, byzantine, seed):
+    found = services(nodes=nodes, byzantine=byzantine, overrides=[f"seed={seed}"])
+    lying = [n for n in range(nodes) if "--byzantine" in found[f"node-{n}"]["command"]]
+    overrides = [text for text in found["run"]["command"][2:] if not text.startswith("hydra")]
+    settings = compose([text for text in overrides if not text.startswith("engine")])
+    assert lying == adversary_of(settings).byzantine.nonzero()[0].tolist()
+    assert len(lying) == byzantine
+
+
+def test_only_the_proxy_is_on_both_networks():
+    networks = {name: service.get("networks") for name, service in services().items()}
+    assert networks.pop("proxy") == ["control", "fleet"]
+    for name, where in networks.items():
+        assert where == (None if name == "keys" else ["fleet" if "node" in name else "control"])
+
+
+def test_every_node_has_a_volume_of_its_own_and_no_other():
+    for name, service in services().items():
+        if name.startswith("node-"):
+            assert service["volumes"] == [f"{name}-keys:/keys:ro"]
+
+
+def test_no_container_may_do_more_than_it_needs():
+    for name, service in services().items():
+        assert service["cap_drop"] == ["ALL"]
+        assert service["read_only"]
+        assert "ports" not in service
+        assert ("user" in service) == (name == "keys")
+
+
+def test_settings_survive_the_way_through_the_file():
+    odd = "hydra.job.name='a \"b\" $c: #d'"
+    command = services(overrides=[odd])["run"]["command"]
+    assert command[-1].replace("$$", "$") == odd
+
+
+@pytest.mark.parametrize("numbers", [{"nodes": 0}, {"byzantine": 3}, {"byzantine": -1}])
+def test_half_or_more_liars_are_refused(numbers):
+    with pytest.raises(SettingError, match="must be"):
+        services(**numbers)
+
+
+def test_a_mistake_in_the_settings_is_found_before_there_are_containers():
+    with pytest.raises(TagmaError, match=r"aggregation\.beta=0\.9"):
+        services(overrides=["aggregation.beta=0.9"])
+
+
+def test_the_command_prints_the_file(tmp_path):
+    done = tagma("compose", "--nodes", "20", "--byzantine", "5", "seed=3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(yaml.safe_load(done.stdout)["services"]) == 26

@@ -1,0 +1,115 @@
+"""A run that breaks off is resumed from its last round, with the numbers it would have had."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from client.app import app as client_app
+from launch.engines.inprocess_grid import InProcessGrid
+from server.checkpoint import CHECKPOINT, load_checkpoint
+from server.federation import run_federation
+from server.folder import read_metrics
+from tagma.errors import TagmaError
+from tagma.settings import compose, join_overrides
+from tests.conftest import SMALL
+from tests.launch.test_cli import tagma
+
+
+class Dies(Exception):
+    pass
+
+
+def run(folder, *overrides, dies_in=None):
+    """Run a small federation whose server may die in the middle of a round."""
+
+    def client(message, context):
+        if dies_in is not None and int(message.metadata.group_id) == dies_in:
+            raise KeyboardInterrupt
+        return client_app(message, context)
+
+    settings = compose([*SMALL, "rounds=5", *overrides])
+    grid = InProcessGrid(client, 20, join_overrides(settings.overrides))
+    run_federation(grid, settings, folder, [])
+
+
+def whole(folder):
+    metrics = read_metrics(folder)
+    for varies in ("seconds", "messages", "warnings", "participation"):
+        metrics.pop(varies)
+    return json.dumps(metrics), load_file(folder / "models.safetensors")["models"]
+
+
+@pytest.mark.parametrize("attack", ["poisoned_regression", "sign_flip", "ipm"])
+@pytest.mark.parametrize("dies_in", [2, 4, 6])
+def test_a_resumed_run_has_the_numbers_of_one_that_was_not_interrupted(attack, dies_in, tmp_path):
+    run(tmp_path / "a", f"attack={attack}")
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "b", f"attack={attack}", dies_in=dies_in)
+    assert load_checkpoint(tmp_path / "b").round == dies_in - 1
+    assert not (tmp_path / "b/metrics.json").exists()
+    run(tmp_path / "b", f"attack={attack}", "resume=true")
+    assert whole(tmp_path / "a")[0] == whole(tmp_path / "b")[0]
+    assert np.array_equal(whole(tmp_path / "a")[1], whole(tmp_path / "b")[1])
+    metrics = read_metrics(tmp_path / "b")
+    assert metrics["participation"]["resumed_before_round"] == [dies_in]
+    rows = [(tmp_path / run / "history.csv").read_text().splitlines() for run in ("a", "b")]
+    assert [row.rpartition(",")[0] for row in rows[0]] == [
+        row.rpartition(",")[0] for row in rows[1]
+    ]
+    assert not (tmp_path / "b" / CHECKPOINT).exists()
+
+
+def test_a_checkpoint_reads_back_as_it_was_written(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, dies_in=3)
+    state = load_checkpoint(tmp_path).state
+    assert state.machines.tolist() == list(range(20))
+    assert state.erms.shape == (20, 5)
+    assert state.clustering.trimmed.dtype == bool
+    assert state.clustering.stopped == "fixed point"
+    assert state.clustering.centre_history.shape[1:] == (2, 5)
+
+
+def test_no_checkpoints_if_none_are_wanted(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, "checkpoint_every=0", dies_in=3)
+    assert not (tmp_path / CHECKPOINT).exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04pickle", b"\x00" * 64])
+def test_a_file_that_is_no_checkpoint_is_one_clear_error(content, tmp_path):
+    (tmp_path / CHECKPOINT).write_bytes(content)
+    with pytest.raises(TagmaError, match="cannot be read"):
+        load_checkpoint(tmp_path)
+
+
+BROKEN = """
+from attacks.attack import LocalAttack
+import os, pathlib
+class Dying(LocalAttack):
+    def forge(self, honest, view):
+        rounds = 0
+        if view.model is not None:
+            rounds = pathlib.Path("out/history.csv").read_text().count("\\n")
+        if rounds == 4 and not os.path.exists("resumed"):
+            os._exit(9)
+        return honest
+"""
+
+
+def test_one_command_goes_on_with_a_run_that_was_killed(tmp_path):
+    (tmp_path / "mine.py").write_text(BROKEN)
+    own = ["attack=sign_flip", "attack._target_=mine.Dying", "~attack.scale", "oracle=false"]
+    done = tagma("run", *SMALL, "rounds=5", *own, "hydra.run.dir=out", cwd=tmp_path)
+    assert done.returncode == 9
+    (tmp_path / "resumed").touch()
+    refused = tagma("resume", "out", "seed=3", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("tagma: error: seed=3: cannot be changed")
+    done = tagma("resume", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "misclustered honest machines" in done.stdout
+    assert (tmp_path / "out/report.html").exists()
+    assert tagma("resume", "out", cwd=tmp_path).returncode == 2

@@ -1,0 +1,129 @@
+"""Nodes that are late, away or back: the run goes on, says so, and the numbers are right."""
+
+import numpy as np
+import pytest
+
+from client.app import app as client_app
+from launch.engines.inprocess_grid import InProcessGrid
+from server.federation import run_federation
+from server.folder import read_metrics
+from tagma.settings import compose, join_overrides
+from tagma.wire import UPDATE, pack
+from tests.conftest import SMALL
+
+ODD = 7
+NODE = 2 + ODD
+
+
+class MovingGrid(InProcessGrid):
+    """An in-process grid on which one machine's node comes and goes, and may change its id."""
+
+    def __init__(self, overrides, *, ids, client=client_app):
+        super().__init__(client, 20, join_overrides(overrides))
+        self.ids = ids
+        self.round = 1
+        for node in set(ids.values()) - {None, NODE}:
+            context = self._contexts[NODE]
+            self._contexts[node] = type(context)(1, node, context.node_config, context.state,
+                                                 context.run_config)  # fmt: skip
+        self.asked = []
+
+    def get_node_ids(self):
+        others = [node for node in range(2, 22) if node != NODE]
+        here = self.ids.get(self.round)
+        return others if here is None else [*others, here]
+
+    def send_and_receive(self, messages, *, timeout=None):
+        messages = list(messages)
+        self.asked.append([(m.metadata.dst_node_id, m.metadata.message_type) for m in messages])
+        replies = super().send_and_receive(messages)
+        if messages and messages[0].metadata.message_type != "train.erm":
+            self.round += 1
+        elif self.round == 1:
+            self.round = 2
+        return replies
+
+
+def run(tmp_path, ids, *overrides, client=client_app):
+    settings = compose([*SMALL, "start_timeout=0.01", *overrides])
+    grid = MovingGrid(settings.overrides, ids=ids, client=client)
+    run_federation(grid, settings, tmp_path, [])
+    return read_metrics(tmp_path), grid
+
+
+def test_a_late_machine_gets_the_cluster_it_would_have_had(tmp_path):
+    whole, _ = run(tmp_path, dict.fromkeys(range(1, 9), NODE), "attack=none")
+    late, _ = run(tmp_path, dict.fromkeys(range(3, 9), NODE), "attack=none")
+    assert late["misclustering"] == whole["misclustering"] == 0
+    assert late["participation"]["joined_late"] == {str(ODD): 3}
+    assert late["participation"]["quarantined"] == []
+    assert sum(c["size"] for c in late["clusters"]) == 20
+    assert any(f"machine {ODD} joined in round 3" in text for text in late["warnings"])
+
+
+def test_a_late_machine_outside_every_ball_waits_in_quarantine(tmp_path):
+    def liar(message, context):
+        reply = client_app(message, context)
+        if context.node_config["partition-id"] == ODD and UPDATE in reply.content:
+            reply.content[UPDATE] = pack(np.full(5, 1e6))
+        return reply
+
+    metrics, grid = run(tmp_path, dict.fromkeys(range(2, 9), NODE), "attack=none", client=liar)
+    assert metrics["participation"]["quarantined"] == [ODD]
+    assert sum(c["size"] for c in metrics["clusters"]) == 19
+    asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
+    assert asked == ["train.erm"]
+    # It is honest by its number, so it counts as one of 20 that is not with its own.
+    assert metrics["misclustering"] == pytest.approx(1 / 20)
+    rows = (tmp_path / "clusters.csv").read_text().splitlines()
+    assert rows[1 + ODD].split(",")[:2] == [str(ODD), ""]
+
+
+def test_a_machine_that_was_away_keeps_its_cluster_and_is_not_asked_again(tmp_path):
+    metrics, grid = run(tmp_path, {1: NODE, 2: NODE, 3: None, 4: NODE, 5: NODE})
+    assert metrics["participation"]["rounds_missed"] == {str(ODD): 1}
+    assert metrics["participation"]["joined_late"] == {}
+    asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
+    assert asked == ["train.erm", "train.gradient", "train.gradient", "evaluate"]
+    assert any(f"machine {ODD} was away in 1 round" in text for text in metrics["warnings"])
+
+
+def test_a_machine_that_comes_back_under_another_id_has_its_old_seat(tmp_path):
+    metrics, _ = run(tmp_path, {1: NODE, 2: NODE, 3: 99, 4: 99, 5: 99})
+    assert metrics["participation"]["returned"] == {str(ODD): [3]}
+    assert metrics["participation"]["joined_late"] == {}
+    assert sum(c["size"] for c in metrics["clusters"]) == 20
+
+
+def test_nobody_takes_a_seat_by_its_number_alone(tmp_path):
+    def impostor(message, context):
+        reply = client_app(message, context)
+        if context.node_id == 99 and UPDATE in reply.content:
+            reply.content[UPDATE] = pack(np.ones(5))
+        return reply
+
+    ids = {1: NODE, 2: NODE, 3: 99, 4: 99, 5: 99}
+    metrics, _ = run(tmp_path, ids, "attack=none", client=impostor)
+    assert metrics["participation"]["returned"] == {}
+    assert metrics["participation"]["joined_late"] == {"20": 3}
+    assert metrics["participation"]["rounds_missed"] == {str(ODD): 2}
+
+
+def test_a_cluster_with_too_few_replies_keeps_its_model_and_says_so(tmp_path):
+    def silent(message, context):
+        if message.metadata.group_id == "3" and context.node_config["partition-id"] % 4:
+            raise RuntimeError("no")
+        return client_app(message, context)
+
+    here = dict.fromkeys(range(1, 9), NODE)
+    metrics, _ = run(tmp_path, here, "min_replies=6", client=silent)
+    assert metrics["participation"]["kept_model"] == {"0": [3], "1": [3]}
+    errors = metrics["estimation_error_per_round"]
+    assert errors[2] == errors[1]
+    assert errors[3] != errors[2]
+    assert any("kept its model in round 3" in text for text in metrics["warnings"])
+
+
+def test_an_attack_on_the_whole_federation_meets_late_machines_too(tmp_path):
+    metrics, _ = run(tmp_path, dict.fromkeys(range(3, 9), NODE), "attack=ipm")
+    assert metrics["participation"]["joined_late"] == {str(ODD): 3}

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from strategies.algorithm import QUARANTINE, State
+from strategies.clustering import Clustering
+from strategies.late_joining import admit
+from strategies.participation import enough_replies
+
+
+def state(radius=1.0):
+    """Machines 2, 5 in a cluster at 0, machines 7, 9 in one at 10."""
+    labels = np.array([0, 0, 1, 1])
+    clustering = Clustering(
+        labels,
+        np.array([[0.0], [10.0]]),
+        np.zeros(4, bool),
+        np.full(2, radius),
+        labels[None],
+        0,
+        "",
+    )
+    return State.after(np.array([2, 5, 7, 9]), np.array([[0.0], [0.1], [9.9], [10.0]]), clustering)
+
+
+@pytest.mark.parametrize(
+    ("erm", "label"),
+    [(0.9, 0), (10.5, 1), (5.1, QUARANTINE), (-1.1, QUARANTINE), (1e150, QUARANTINE)],
+)
+def test_a_newcomer_joins_the_nearest_centre_if_it_is_in_its_ball(erm, label):
+    after = admit(state(), 6, np.array([erm]), round_number=3)
+    assert after.machines.tolist() == [2, 5, 6, 7, 9]
+    assert after.labels.tolist() == [0, 0, label, 1, 1]
+    assert after.erms[2] == erm
+    assert after.joined.tolist() == [1, 1, 3, 1, 1]
+    assert after.cluster_of(6) == (None if label == QUARANTINE else label)
+    assert after.trimmed.tolist() == [False, False, label == QUARANTINE, False, False]
+
+
+def test_a_clustering_without_balls_takes_everybody():
+    assert admit(state(np.inf), 1, np.array([1e6]), round_number=2).cluster_of(1) == 1
+
+
+def test_nothing_changes_for_those_who_are_there():
+    before = state()
+    after = admit(before, 6, np.array([5.0]), round_number=3)
+    assert [after.cluster_of(m) for m in (2, 5, 7, 9)] == [0, 0, 1, 1]
+    assert after.clustering is before.clustering
+    assert before.machines.tolist() == [2, 5, 7, 9]
+
+
+def test_a_cluster_below_its_minimum_does_not_count():
+    counts, kept = enough_replies(state(), np.array([2, 5, 7]), min_replies=2)
+    assert counts.tolist() == [True, True, False]
+    assert kept == [1]
+
+
+def test_no_replies_at_all_leave_every_cluster_waiting():
+    counts, kept = enough_replies(state(), np.array([], dtype=int), min_replies=1)
+    assert counts.tolist() == []
+    assert kept == [0, 1]
+
+
+def test_a_cluster_without_machines_misses_nobody():
+    lonely = Clustering(
+        np.zeros(2, int), np.array([[0.0], [10.0]]), np.zeros(2, bool), np.ones(2),
+        np.zeros((1, 2), int), 0, "",
+    )  # fmt: skip
+    machines = np.array([0, 1])
+    after = State.after(machines, np.zeros((2, 1)), lonely)
+    assert enough_replies(after, machines, min_replies=2)[1] == []
