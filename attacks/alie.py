@@ -41,8 +41,9 @@ class ALittleIsEnough(ScaledAttack):
 def largest_hidden_shift(honest: int, liars: int) -> float:
     """The paper's z.
 
-    With few liars it may be 0 or less: then they cannot hide at all, and 0 is returned. From half
-    of the machines on they need no honest company, and take three standard deviations.
+    With few liars it may be 0 or less: then they cannot hide at all, and 0 is returned. As a
+    majority they need no honest company, and any z would do: three standard deviations, which is
+    also the most that is returned.
     """
     needed = (honest + liars) // 2 + 1 - liars
     if needed <= 0:

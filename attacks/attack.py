@@ -34,9 +34,14 @@ class LocalView:
     model: Array | None
     """The model it received; None in the first round."""
     past: list[Array]
-    """Its honest updates of this stage in earlier rounds, oldest first; see `remembers`."""
+    """Its last honest updates of this stage before this one, oldest first; see `remembers`."""
     random: np.random.Generator
     """Its own random stream of this round."""
+
+    @property
+    def origin(self) -> "Array | float":
+        """What an update is measured from: the received model if it is a model itself, else 0."""
+        return self.model if self.stage == "local" and self.model is not None else 0.0
 
     def __getattr__(self, name: str) -> NoReturn:
         # Only for what is not there.
@@ -97,6 +102,12 @@ class FederationView:
     """From forged updates (b, d) to the error that the defence would then have: the very defence
     that is running, from its present state."""
 
+    def origin(self, liars: Labels) -> "Array | float":
+        """What updates of a cluster are measured from: its model if they are models, else 0."""
+        if self.stage != "local" or self.own_models is None:
+            return 0.0
+        return self.own_models[liars[0]]
+
     def clusters(self) -> Iterator[tuple[Labels, Labels]]:
         """Byzantine machines that act on the same model, with the honest ones that do: row numbers.
 
@@ -115,7 +126,9 @@ class FederationView:
 class OmniscientAttack:
     """Base of omniscient attacks."""
 
-    threat: ClassVar[ThreatModel] = ThreatModel("every update", "its updates", colludes=True)
+    threat: ClassVar[ThreatModel] = ThreatModel(
+        "every update and group", "its updates", colludes=True
+    )
     source: ClassVar[str] = ""
     """Where it was published."""
 

@@ -11,6 +11,7 @@ choice. Beside its own settings it has
 
 from collections.abc import Mapping
 from functools import lru_cache
+from math import ceil
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,13 +19,15 @@ from annotated_types import Ge, Lt
 from omegaconf import OmegaConf
 
 from attacks.attack import Attack
+from attacks.clustering_attack import ClusteringAttack
 from attacks.schedule import Adversary, Phase, Squad
-from tagma.arrays import Mask
+from tagma.arrays import Labels, Mask
 from tagma.errors import SettingError
 from tagma.plugins import TARGET, build, settings_of
 from tagma.settings import CONF, Settings, choices
 from tasks.chosen import task_of
-from tasks.roles import byzantine_machines
+from tasks.roles import role_order
+from tasks.task import Task
 
 _WHEN = ("start", "stop")
 _WHO = ("fraction", "machines")
@@ -33,65 +36,104 @@ _WHO = ("fraction", "machines")
 @lru_cache(maxsize=32)
 def adversary_of(settings: Settings) -> Adversary:
     """The adversary that the `attack` group describes."""
-    group = settings.choice("attack")
-    entries = {"attack": group}
-    if "attacks" in group:
-        entries = {f"attack.attacks.{i}": entry for i, entry in enumerate(group["attacks"] or [])}
-        if not entries:
-            raise SettingError(
-                "attack.attacks", group["attacks"], "names no attack; use attack=none"
-            )
-        for other in set(group) - {"attacks"}:
-            raise SettingError(f"attack.{other}", group[other], "belongs into one of the attacks")
     task = task_of(settings)
-    squads: list[Squad] = []
-    taken, so_far = np.zeros(task.machines, dtype=bool), 0.0
-    for key, entry in entries.items():
+    entries = {key: _resolved(key, entry) for key, entry in _entries(settings).items()}
+    who = {
+        key: settings_of(_who, key, {k: config.pop(k) for k in _WHO if k in config}, {})
+        for key, config in entries.items()
+    }
+    masks = _shared_out(who, role_order(task.machines, settings.seed))
+    _check_truth(task, np.logical_or.reduce(list(masks.values())))
+    return Adversary(
+        tuple(Squad(masks[key], _phases(key, config)) for key, config in entries.items())
+    )
+
+
+def _entries(settings: Settings) -> dict[str, Any]:
+    """The attacks by their keys: the group itself, or each of its list."""
+    group = settings.choice("attack")
+    if "attacks" not in group:
+        return {"attack": group}
+    listed = group["attacks"]
+    for other in set(group) - {"attacks"}:
+        raise SettingError(f"attack.{other}", group[other], "belongs into one of the attacks")
+    if not isinstance(listed, list) or not listed:
+        raise SettingError("attack.attacks", listed, "must be a list of attacks, at least one")
+    for number, entry in enumerate(listed):
+        key = f"attack.attacks.{number}"
         if not isinstance(entry, Mapping):
             raise SettingError(key, entry, f"must be like {{name: {entry}, fraction: 0.1}}")
-        config = _resolved(key, entry)
-        who = settings_of(_who, key, {k: config.pop(k) for k in _WHO if k in config}, {})
-        if who["machines"] is not None:
-            mask = _numbered(key, who["machines"], task.machines)
-        else:
-            until = byzantine_machines(task.machines, so_far + who["fraction"], settings.seed)
-            mask = until & ~byzantine_machines(task.machines, so_far, settings.seed)
-            so_far += who["fraction"]
-        if (mask & taken).any():
-            number = int((mask & taken).argmax())
-            raise SettingError(f"{key}.machines", number, "runs another attack already")
-        taken |= mask
-        squads.append(Squad(mask, _phases(key, config)))
-        if 2 * taken.sum() >= task.machines:
-            name = "machines" if who["machines"] is not None else "fraction"
+        if not set(_WHO) & set(entry):
+            raise SettingError(key, dict(entry), "needs fraction or machines")
+    return {f"attack.attacks.{number}": entry for number, entry in enumerate(listed)}
+
+
+def _shared_out(who: Mapping[str, Mapping[str, Any]], order: Labels) -> dict[str, Mask]:
+    """The machines of every attack: those that are named, then shares in the order of roles."""
+    count = len(order)
+    masks = {key: np.zeros(count, dtype=bool) for key in who}
+    taken = np.zeros(count, dtype=bool)
+    for key, own in who.items():
+        for number in own["machines"] or ():
+            if number >= count:
+                raise SettingError(f"{key}.machines", number, f"there are {count} machines, from 0")
+            if taken[number]:
+                raise SettingError(f"{key}.machines", number, "is named twice")
+            masks[key][number] = taken[number] = True
+    free = order[~taken[order]]
+    first, so_far = 0, 0.0
+    for key, own in who.items():
+        if own["machines"] is None:
+            so_far += own["fraction"]
+            last = ceil(so_far * count - 1e-9)
+            masks[key][free[first:last]] = taken[free[first:last]] = True
+            first = last
+        if 2 * taken.sum() >= count:
+            name = "fraction" if own["machines"] is None else "machines"
             raise SettingError(
-                f"{key}.{name}", who[name],
-                f"makes {taken.sum()} of {task.machines} machines Byzantine",
-            )  # fmt: skip
+                f"{key}.{name}", own[name], f"makes {taken.sum()} of {count} machines Byzantine"
+            )
+    return masks
+
+
+def _check_truth(task: Task, byzantine: Mask) -> None:
     truth = task.truth()
-    if truth is not None and (truth.labels[~taken] < 0).any():
+    if truth is not None and (truth.labels[~byzantine] < 0).any():
         raise SettingError(
-            "attack.machines", np.flatnonzero(taken).tolist(),
+            "attack.machines", np.flatnonzero(byzantine).tolist(),
             "this task gives the data of no group to a share of machines; set attack.fraction",
         )  # fmt: skip
-    return Adversary(tuple(squads))
 
 
-def _phases(key: str, config: dict[str, Any]) -> tuple[Phase, ...]:
-    """The attack of an entry, and what comes later."""
+def _phases(
+    key: str, config: dict[str, Any], *, earliest: int = 1, latest: int | None = None
+) -> tuple[Phase, ...]:
+    """The attack of an entry, and what comes later, within its start and stop."""
     later = config.pop("later", None)
-    when = settings_of(_when, key, {k: config.pop(k) for k in _WHEN if k in config}, {})
-    first = Phase(_attack(key, config), **when)
+    given = {k: v for k in _WHEN if (v := config.pop(k, None)) is not None}
+    when = settings_of(_when, key, {"start": earliest, "stop": latest} | given, {})
+    start, stop = when["start"], when["stop"]
+    if stop is not None and stop < start:
+        raise SettingError(f"{key}.stop", stop, f"is before the first round, start={start}")
+    attack = _attack(key, config)
+    if isinstance(attack, ClusteringAttack) and start > 1:
+        raise SettingError(
+            f"{key}.start", start, "it forges local models, which are sent in round 1; set later"
+        )
     if later is None:
-        return (first,)
-    config = _resolved(f"{key}.later", later)
+        return (Phase(attack, start, stop, key),)
+    first = (Phase(attack, 1, 1, key),) if start == 1 else ()
+    key = f"{key}.later"
+    following = _resolved(key, later)
     for name in _WHO:
-        config.pop(name, None)
-    config.setdefault("start", 2)
-    return (Phase(first.attack, first.start, 1), *_phases(f"{key}.later", config))
+        if following.pop(name, None) is not None and isinstance(later, Mapping) and name in later:
+            raise SettingError(f"{key}.{name}", later[name], "belongs to the attack before it")
+    return (*first, *_phases(key, following, earliest=max(2, start), latest=stop))
 
 
 def _attack(key: str, config: Mapping[str, Any]) -> Attack:
+    if TARGET not in config:
+        raise SettingError(key, dict(config), f"names no attack: set name or {TARGET}")
     attack = build(key, config)
     if not isinstance(attack, Attack):
         raise SettingError(
@@ -100,9 +142,11 @@ def _attack(key: str, config: Mapping[str, Any]) -> Attack:
     return attack
 
 
-def _resolved(key: str, entry: Mapping[str, Any] | str) -> dict[str, Any]:
+def _resolved(key: str, entry: Any) -> dict[str, Any]:
     """The settings of an entry, with those of the choice it names."""
-    config = {"name": entry} if isinstance(entry, str) else dict(entry)
+    if not isinstance(entry, str | Mapping):
+        raise SettingError(key, entry, "must name an attack, or be like {name: alie, z: 2}")
+    config: dict[str, Any] = {"name": entry} if isinstance(entry, str) else dict(entry)
     while "name" in config:
         name = str(config.pop("name"))
         known = choices("attack")
@@ -116,15 +160,6 @@ def _resolved(key: str, entry: Mapping[str, Any] | str) -> dict[str, Any]:
             raise SettingError(f"{key}.name", name, "is several attacks: list them instead")
         config = chosen | config
     return config
-
-
-def _numbered(key: str, numbers: list[int], machines: int) -> Mask:
-    mask = np.zeros(machines, dtype=bool)
-    for number in numbers:
-        if not number < machines:
-            raise SettingError(f"{key}.machines", number, f"task.machines={machines} end before it")
-        mask[number] = True
-    return mask
 
 
 def _who(

@@ -20,18 +20,22 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     reply = call_next(message, context)
     settings = settings_from(str(context.run_config["overrides"]))
     round_number = int(message.metadata.group_id)
-    attack = local_attack(settings, context, round_number)
-    if attack is None or not _forges(attack):
+    squad = _squad(settings, context)
+    attack = None if squad is None else squad.local_in(round_number)
+    if squad is None or not (squad.remembers or _forges(attack)):
         return reply
     machine = machine_number(context)
     stage = message.metadata.message_type.partition(".")[2]
     honest = unpack_any(reply.content[UPDATE])
+    past = _remember(context.state, f"attack.{stage}", honest, squad.remembers)
+    if attack is None:
+        return reply
     view = LocalView(
         machine=machine,
         round=round_number,
         stage=stage,
         model=None if received is None else unpack_any(received),
-        past=_remember(context.state, f"attack.{stage}", honest, attack.remembers),
+        past=past,
         random=stream(settings.seed, "attack", machine, round_number),
     )
     forged = attack.forge(honest, view)
@@ -72,9 +76,9 @@ def machine_number(context: Context) -> int:
     return int(context.node_config["partition-id"])
 
 
-def _forges(attack: LocalAttack) -> bool:
+def _forges(attack: LocalAttack | None) -> bool:
     """Whether an attack changes updates at all; some only change the machine's data."""
-    return type(attack).forge is not LocalAttack.forge
+    return attack is not None and type(attack).forge is not LocalAttack.forge
 
 
 def _remember(state: RecordDict, name: str, honest: Array, count: int) -> list[Array]:

@@ -16,13 +16,16 @@ def by_cluster(view: FederationView, against: Callable[[Array, Array], Array]) -
     """What all liars send, (b, d), if those of one cluster send against(honest, own).
 
     The function gets the honest updates of the cluster, never none, and the liars' own, and
-    returns a vector for all of them or one for each. Liars among themselves, who have nobody to
-    harm, send their own updates.
+    returns a vector for all of them or one for each. Where updates are models after local steps,
+    it gets and returns their progress from the received model. Liars among themselves, who have
+    nobody to harm, send their own updates.
     """
     forged = view.own.copy()
     for liars, peers in view.clusters():
         if len(peers):
-            forged[liars] = against(view.honest[peers], view.own[liars])
+            origin = view.origin(liars)
+            sent = against(view.honest[peers] - origin, view.own[liars] - origin)
+            forged[liars] = origin + sent
     return forged
 
 

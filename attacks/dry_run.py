@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from attacks.attack import Attack, FederationView, LocalAttack, LocalView
+from attacks.attack import FederationView, LocalAttack, LocalView
 from attacks.byzantine import adversary_of
+from attacks.schedule import Phase
 from attacks.threat import OutOfSight
-from tagma.arrays import Mask
+from tagma.arrays import Array, Labels, Mask
 from tagma.errors import SettingError
 from tagma.settings import Settings
 from tagma.streams import stream
@@ -13,58 +14,88 @@ from tasks.chosen import task_of
 from tasks.task import Task
 
 
-def try_attacks(settings: Settings) -> None:
-    """Let each attack forge once, for one machine or one squad, from made-up updates.
+def try_attacks(settings: Settings, stage: str) -> None:
+    """Let each attack forge once in the first round and once in a later one, from made-up updates.
 
     An attack that does not suit the task says so; one that looks at what its machines cannot see,
-    or that no machine could run, is refused.
+    or whose updates are no arrays, is refused. `stage` is what machines are asked for later.
     """
     task = task_of(settings)
     for squad in adversary_of(settings).squads:
         for phase in squad.phases:
             try:
-                _try(task, phase.attack, squad.machines, settings.seed)
-            except OutOfSight as problem:
+                _try(task, phase, squad.machines, stage, settings.seed)
+            except (OutOfSight, _NoArray) as problem:
                 name = type(phase.attack).__name__
-                raise SettingError("attack", name, str(problem)) from None
+                raise SettingError(phase.key, name, str(problem)) from None
 
 
-def _try(task: Task, attack: Attack, machines: Mask, seed: int) -> None:
+class _NoArray(Exception):
+    """What an attack sends is no array."""
+
+
+def _try(task: Task, phase: Phase, machines: Mask, stage: str, seed: int) -> None:
     if not machines.any():
         return
-    machine, random = int(machines.argmax()), stream(seed, "dry run")
+    attack, random = phase.attack, stream(seed, "dry run")
+    rounds = [number for number in (1, 2) if phase.acts_in(number)] or [phase.start]
     if isinstance(attack, LocalAttack):
+        machine = int(machines.argmax())
         attack.data(task, machine, random)
-        attack.forge(np.ones(task.dim), _local_view(task, machine, random))
+        for number in rounds:
+            view = _local_view(task, machine, number, stage, random)
+            _check(attack.forge(np.ones(task.dim), view))
         return
     truth = task.truth()
     if truth is not None:
         groups = np.maximum(truth.labels, 0)
-        attack.forge(_federation_view(truth.centres[groups], groups, machines, random))
+        for number in rounds:
+            shown = _federation_view(truth.centres[groups], groups, machines, number, stage, random)
+            sent = _check(attack.forge(shown))
+            if sent is None or sent.shape != shown.own.shape:
+                shape = None if sent is None else sent.shape
+                raise _NoArray(f"forge gave shape {shape} instead of {shown.own.shape}")
 
 
-def _local_view(task: Task, machine: int, random: np.random.Generator) -> LocalView:
+def _check(sent: object) -> Array | None:
+    if sent is None:
+        return None
+    try:
+        return np.asarray(sent, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _NoArray(f"forge gave a {type(sent).__name__} instead of an array") from None
+
+
+def _local_view(
+    task: Task, machine: int, number: int, stage: str, random: np.random.Generator
+) -> LocalView:
     return LocalView(
         machine=machine,
-        round=2,
-        stage="gradient",
-        model=np.ones(task.dim),
+        round=number,
+        stage="erm" if number == 1 else stage,
+        model=None if number == 1 else np.ones(task.dim),
         past=[],
         random=random,
     )
 
 
 def _federation_view(
-    updates: np.ndarray, groups: np.ndarray, liars: Mask, random: np.random.Generator
+    updates: Array,
+    groups: Labels,
+    liars: Mask,
+    number: int,
+    stage: str,
+    random: np.random.Generator,
 ) -> FederationView:
-    """The first round, with the true models as the machines' local ones."""
+    """A round with the true models as the machines' local ones, or as what they received."""
+    first = number == 1
     return FederationView(
-        round=1,
-        stage="erm",
+        round=number,
+        stage="erm" if first else stage,
         honest=updates[~liars],
         own=updates[liars],
-        honest_models=None,
-        own_models=None,
+        honest_models=None if first else updates[~liars],
+        own_models=None if first else updates[liars],
         honest_groups=groups[~liars],
         own_groups=groups[liars],
         machines=np.flatnonzero(liars),

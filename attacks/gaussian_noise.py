@@ -11,7 +11,7 @@ from tagma.arrays import Array
 class GaussianNoise(LocalAttack):
     """Local: needs nothing but the machine's own honest update."""
 
-    def __init__(self, *, deviation: Annotated[float, Gt(0)] = 1.0) -> None:
+    def __init__(self, *, deviation: Annotated[float, Gt(0)] = 10.0) -> None:
         self.deviation = deviation
 
     def forge(self, honest: Array, view: LocalView) -> Array:

@@ -6,7 +6,7 @@ same attack works on every engine.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from flwr.app import ConfigRecord, Message, RecordDict
@@ -58,6 +58,8 @@ class AttackedGrid(Grid):
         self._dim = dim
         self._seed = seed
         self._machine_of_node: dict[int, int] = {}
+        self._introduced: dict[int, _Answer] = {}
+        """The honest machines' local models, as they came."""
 
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
@@ -80,18 +82,25 @@ class AttackedGrid(Grid):
                 machine = self._machine(instruction, reply)
                 if machine is not None:
                     answers[machine] = _Answer(instruction, reply, update)
-        numbers = np.array(sorted(answers), dtype=np.int64)
-        updates = np.array([answers[machine].update for machine in numbers.tolist()])
-        honest = ~self._adversary.byzantine[numbers]
+        if MODEL not in sent[0].content:
+            # Local models: who joins late meets those that were sent before as well.
+            self._introduced |= {
+                machine: answer
+                for machine, answer in answers.items()
+                if not self._adversary.byzantine[machine]
+            }
+            seen = answers | self._introduced
+        else:
+            seen = answers
         round_number = int(sent[0].metadata.group_id)
         for attack, machines in self._adversary.colluders_in(round_number):
-            liars = machines[numbers]
-            if liars.any() and honest.any():
-                random = stream(self._seed, "collusion", round_number, int(machines.argmax()))
-                view = self._view(answers, numbers, updates, honest, liars, random)
-                updates[liars] = self._forged(attack, view)
-                for machine, forged in zip(numbers[liars].tolist(), updates[liars], strict=True):
-                    answers[machine].reply.content[UPDATE] = pack(forged)
+            random = stream(self._seed, "collusion", round_number, int(machines.argmax()))
+            view = self._view(seen, answers, machines, random)
+            if view is not None:
+                forged = self._forged(attack, view)
+                for machine, update in zip(view.machines.tolist(), forged, strict=True):
+                    answers[machine].reply.content[UPDATE] = pack(update)
+                    seen[machine] = answers[machine] = replace(answers[machine], update=update)
 
     def _forged(self, attack: OmniscientAttack, view: FederationView) -> Array:
         forged = np.asarray(attack.forge(view), dtype=np.float64)
@@ -104,24 +113,31 @@ class AttackedGrid(Grid):
 
     def _view(
         self,
+        seen: dict[int, _Answer],
         answers: dict[int, _Answer],
-        numbers: Labels,
-        updates: Array,
-        honest: Mask,
-        liars: Mask,
+        machines: Mask,
         random: np.random.Generator,
-    ) -> FederationView:
-        """What the liars see; rows of the arrays belong to `numbers`."""
+    ) -> FederationView | None:
+        """What the liars among `machines` see; None if there are none, or nobody honest.
+
+        Squads forge one after another: each tries its updates with what those before it send.
+        """
+        numbers = np.array(sorted(seen), dtype=np.int64)
+        honest, liars = ~self._adversary.byzantine[numbers], machines[numbers]
+        if not honest.any() or not liars.any():
+            return None
+        updates = np.array([seen[machine].update for machine in numbers.tolist()])
+        replying = np.isin(numbers, list(answers))
 
         def rehearse(forged: Array) -> float:
             tried = updates.copy()
             tried[liars] = forged
-            return self._rehearsal(numbers, tried)
+            return self._rehearsal(numbers[replying], tried[replying])
 
-        first = answers[int(numbers[0])].instruction
+        first = answers[int(numbers[liars][0])].instruction
         models = None
         if MODEL in first.content:
-            instructions = [answers[machine].instruction for machine in numbers.tolist()]
+            instructions = [seen[machine].instruction for machine in numbers.tolist()]
             models = np.array([unpack_any(message.content[MODEL]) for message in instructions])
         return FederationView(
             round=int(first.metadata.group_id),

@@ -1,7 +1,7 @@
 """Infiltrate: the liars sit inside one true cluster, and lie in stage III.
 
-Their local models are as far from the cluster's centre as honest ones (rho = 1), so no clustering
-can tell them apart. What they do then is the setting `later`.
+Their local models are as far from the cluster's centre as honest ones are on average (rho = 1), so
+no clustering can tell them apart by distance. What they do then is the setting `later`.
 """
 
 from typing import Annotated

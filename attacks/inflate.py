@@ -1,6 +1,7 @@
 """Inflate: a multiple of the honest update, so that one machine counts for many.
 
-The scaling of model replacement (Bagdasaryan et al., 2020), without a backdoor.
+The scaling of model replacement (Bagdasaryan et al., 2020), without a backdoor. Where updates are
+models after local steps, it is their progress that is multiplied.
 """
 
 from typing import Annotated
@@ -21,4 +22,4 @@ class Inflate(LocalAttack):
 
     def forge(self, honest: Array, view: LocalView) -> Array:
         """Scale times the honest update."""
-        return self.scale * honest
+        return view.origin + self.scale * (honest - view.origin)

@@ -56,7 +56,7 @@ class Landscape:
     def row(self, group: int) -> int:
         """The row of a group that the user has named."""
         if group not in self.names:
-            raise SettingError("attack.cluster", group, "no honest machine is in such a cluster")
+            raise SettingError("cluster", group, "no honest machine is in such a cluster")
         return int(np.searchsorted(self.names, group))
 
     def largest(self) -> int:

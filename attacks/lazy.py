@@ -13,9 +13,9 @@ from tagma.arrays import Array
 
 
 class Lazy(LocalAttack):
-    """Local: sees no more than the model it received."""
+    """Local: needs no data."""
 
-    threat = ThreatModel("nothing", "its updates")
+    threat = ThreatModel("the received model", "its updates")
 
     def forge(self, honest: Array, view: LocalView) -> Array:
         """The received model."""

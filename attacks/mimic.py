@@ -2,7 +2,9 @@
 
 Its view counts many times over, and the others' are lost; since what the liars send is honest, no
 test of single updates finds them. The machine they repeat is the one farthest out in the direction
-in which the honest updates differ most.
+in which the honest updates of the round differ most; the paper finds the direction in a few rounds
+and keeps the machine from then on. `which` keeps one from the start: the one of this number among
+the honest machines of the cluster that answered, counted round.
 """
 
 from typing import Annotated

@@ -14,7 +14,7 @@ class RandomModel(LocalAttack):
 
     threat = ThreatModel("nothing", "its updates")
 
-    def __init__(self, *, deviation: Annotated[float, Gt(0)] = 1.0) -> None:
+    def __init__(self, *, deviation: Annotated[float, Gt(0)] = 10.0) -> None:
         self.deviation = deviation
 
     def forge(self, honest: Array, view: LocalView) -> Array:

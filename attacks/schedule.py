@@ -17,6 +17,8 @@ class Phase:
     attack: Attack
     start: int = 1
     stop: int | None = None
+    key: str = "attack"
+    """The setting that describes it, for messages."""
 
     def acts_in(self, round_number: int) -> bool:
         """Whether it acts in a round."""
@@ -42,6 +44,12 @@ class Squad:
         """What its machines do by themselves in a round."""
         attack = self.attack_in(round_number)
         return attack if isinstance(attack, LocalAttack) else None
+
+    @property
+    def remembers(self) -> int:
+        """How many of their own updates its machines have to keep, for any of its phases."""
+        attacks = (phase.attack for phase in self.phases)
+        return max((a.remembers for a in attacks if isinstance(a, LocalAttack)), default=0)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Sign flip: send the opposite of the honest update."""
+"""Sign flip: send the opposite of the honest update.
+
+Where updates are models after local steps, it is their progress that is reversed.
+"""
 
 from typing import Annotated
 
@@ -16,4 +19,4 @@ class SignFlip(LocalAttack):
 
     def forge(self, honest: Array, view: LocalView) -> Array:
         """-scale times the honest update."""
-        return -self.scale * honest
+        return view.origin - self.scale * (honest - view.origin)

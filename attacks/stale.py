@@ -19,5 +19,5 @@ class Stale(LocalAttack):
         self.remembers = delay
 
     def forge(self, honest: Array, view: LocalView) -> Array:
-        """The update of `delay` rounds ago, or the oldest there is."""
+        """The update of `delay` replies ago, or the oldest there is."""
         return view.past[0] if view.past else honest

@@ -8,8 +8,11 @@ from typing import Literal
 class ThreatModel:
     """The powers of a Byzantine machine under one attack; its class enforces what it sees."""
 
-    sees: Literal["nothing", "its own data", "its own updates", "every update"]
-    """Everything up to and including this; who sees every update sees the received models too."""
+    sees: Literal[
+        "nothing", "the received model", "its own data", "its own updates", "every update and group"
+    ]
+    """Everything up to and including this. Who sees every update sees the models that machines
+    received too, and with `optimise` tries its updates on the defence before sending them."""
     changes: Literal["nothing", "its data", "its updates", "its replies"]
     """Updates are always vectors of numbers; a reply may be anything at all."""
     colludes: bool = False

@@ -132,7 +132,8 @@ def _cells(name: str, errors: dict[str, list[float]]) -> list[str]:
             f"{number(float(np.median(sample)))} ({number(min(sample))} to {number(max(sample))})",
             f"{number(_ratio(name, system, errors))}",
         ]
-    verdict = "" if name == "none" else "yes" if _hurts(name, errors) else HARMLESS.get(name, "no")
+    verdict = "yes" if _hurts(name, errors) else HARMLESS.get(name, "no")
+    verdict = "" if name == "none" else verdict
     return [name, *shown, verdict]
 
 

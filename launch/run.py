@@ -77,9 +77,9 @@ def main(arguments: list[str]) -> None:
 
 def check(settings: Settings) -> None:
     """Build every part once, so that mistakes are found before anything is written."""
-    algorithm_of(settings)
+    algorithm = algorithm_of(settings)
     solver_of(settings)
-    try_attacks(settings)
+    try_attacks(settings, algorithm.stage)
     build("engine", settings.choice("engine"))
 
 

@@ -60,7 +60,7 @@ def run_federation(
             grid,
             adversary,
             groups=None if truth is None else truth.labels,
-            rehearsal=rehearsal_of(algorithm, lambda: strategy.before, truth, adversary.byzantine),
+            rehearsal=rehearsal_of(algorithm, lambda: strategy.state, truth, adversary.byzantine),
             dim=task.dim,
             seed=settings.seed,
         )

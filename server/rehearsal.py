@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from attacks.grid import Rehearsal
 from server.scores import estimation_error
 from strategies.algorithm import Algorithm, State
@@ -25,6 +27,9 @@ def rehearsal_of(
         return algorithm.advance(now, machines, updates).models
 
     def harm(machines: Labels, updates: Array) -> float:
+        now = state()
+        if now is not None and not np.isin(machines, now.machines).all():
+            return 0.0  # newcomers, whose local models move no cluster's
         if truth is not None:
             return estimation_error(models(machines, updates), truth.centres)
         honest = ~byzantine[machines]

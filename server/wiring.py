@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le
 
 from attacks.byzantine import adversary_of
+from attacks.none import NoAttack
 from server.partial_labels import partial_labels
 from strategies.algorithm import Algorithm, ClusterMachines
 from strategies.clustering import Clusterer, Clustering, random_labels
@@ -48,6 +49,15 @@ def tolerance_of(settings: Settings) -> float:
 def warnings_of(settings: Settings) -> list[str]:
     """What the user should know about settings that are allowed but unwise."""
     found = list(task_of(settings).warnings())
+    for squad in adversary_of(settings).squads:
+        for phase in squad.phases:
+            if phase.start > settings.rounds + 1:
+                found.append(
+                    f"{phase.key}.start={phase.start} is after the last round, "
+                    f"{settings.rounds + 1}: this attack never happens"
+                )
+            elif not squad.machines.any() and not isinstance(phase.attack, NoAttack):
+                found.append(f"{phase.key}: no machine is Byzantine, so nobody attacks")
     beta = settings.choice("aggregation").get("beta")
     fraction = float(adversary_of(settings).byzantine.mean())
     if beta is not None and float(beta) < fraction:

@@ -8,7 +8,8 @@ give them away, each measured against what honest noise explains:
 - they collude: too many replies are alike. Two honest ones are about s sqrt(2 d) apart; a tenth of
   that is too near.
 - the model was led away: stage III moved it farther from the centre of the local models than a
-  typical local model lies, and three times as far as the other clusters' models moved.
+  typical local model lies, and three times as far as the other clusters' models moved. A single
+  cluster has no others to compare with.
 
 s is the lower median of the clusters' own estimates, so that liars who rule some clusters do not
 move it; clusters without any noise, where most replies are equal, are not asked. A majority of
@@ -36,6 +37,8 @@ _ASSUMED = 0.35
 """Share of liars that the estimate of s allows for."""
 _NOISELESS = 1e-6
 """A cluster whose scale is below this share of its largest entry has no noise of its own."""
+_DIVERGED = 1e100
+"""Beyond this, squares overflow and no distance means anything."""
 _FEW = 3
 """Fewer replies say nothing."""
 
@@ -67,7 +70,7 @@ def _noise(members: list[Array]) -> float:
     """The standard deviation of an honest reply's entries."""
     scales = []
     for rows in members:
-        if len(rows) >= _FEW:
+        if len(rows) >= _FEW and np.abs(rows).max() <= _DIVERGED:
             scale = estimate_scale(rows, k=1, assumed_fraction=_ASSUMED)
             if scale > _NOISELESS * np.abs(rows).max():
                 scales.append(scale)
@@ -78,6 +81,8 @@ def _of_replies(rows: Array, noise: float, tolerance: float) -> str | None:
     count, d = rows.shape
     if count < _FEW:
         return None
+    if np.abs(rows).max() > _DIVERGED:
+        return "its replies diverged"
     apart = squareform(pdist(rows))
     # Two honest replies are sqrt(2) times as far apart as each is from the centre.
     typical = noise * sqrt(2 * d)

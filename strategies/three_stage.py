@@ -85,11 +85,6 @@ class ThreeStage(Strategy):
         self._sent: list[Message] = []
         self._sent_at = 0.0
 
-    @property
-    def before(self) -> State | None:
-        """The state that the replies now expected meet; none if they are local models."""
-        return None if self._round.stage == "erm" else self.state
-
     def invite(self, server_round: int, grid: Grid) -> list[Message]:
         """Ask nodes that have no seat for their local model; before any round but the first."""
         self._round = Round(server_round)

@@ -14,19 +14,20 @@ from tagma.arrays import Labels, Mask
 from tagma.streams import stream
 
 
-def _order(machines: int, seed: int) -> Labels:
+def role_order(machines: int, seed: int) -> Labels:
+    """The machines in the order in which they become Byzantine."""
     return stream(seed, "roles").permutation(machines)
 
 
 def byzantine_machines(machines: int, fraction: float, seed: int) -> Mask:
     """True for the Byzantine machines."""
     mask = np.zeros(machines, dtype=bool)
-    mask[_order(machines, seed)[: ceil(fraction * machines - 1e-9)]] = True
+    mask[role_order(machines, seed)[: ceil(fraction * machines - 1e-9)]] = True
     return mask
 
 
 def cluster_labels(machines: int, clusters: int, seed: int) -> Labels:
     """The data cluster of every machine, Byzantine ones included."""
     labels = np.empty(machines, dtype=np.int64)
-    labels[_order(machines, seed)] = np.arange(machines) % clusters
+    labels[role_order(machines, seed)] = np.arange(machines) % clusters
     return labels

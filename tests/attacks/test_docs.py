@@ -41,16 +41,20 @@ def test_its_settings_are_checked(tmp_path):
     assert "attack.factors=1: there is no such setting; did you mean factor?" in unknown.stderr
 
 
+def test_nothing_is_left_to_fill_in():
+    assert "@@" not in PAGE
+
+
 def test_every_attack_is_on_the_page():
     from tagma.settings import choices
 
-    assert [name for name in choices("attack") if f"`{name}`" not in PAGE] == ["mixed", "none"]
+    assert [name for name in choices("attack") if f"`{name}`" not in PAGE] == ["mixed"]
 
 
 def test_the_list_of_attacks_tells_kind_threat_model_settings_and_source(tmp_path):
     shown = tagma("list", "attacks", cwd=tmp_path).stdout
     text = " ".join(shown.split())
     assert "alie (omniscient; Baruch et al. 2019)" in text
-    assert "sees every update, changes its updates; all of them in concert" in text
+    assert "sees every update and group, changes its updates; all of them in concert" in text
     assert "settings: z=null, optimise=false" in text
     assert "sign_flip (local)" in text

@@ -117,6 +117,12 @@ def test_strategies_look_at_nobodys_private_parts():
             assert node.value.id == "self", (file, node.lineno)
 
 
+def test_strategies_do_not_look_things_up_by_name():
+    for file, node in strategy_nodes():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in ("getattr", "vars"), (file, node.lineno)
+
+
 def test_strategies_only_tell_their_observer_and_never_ask_it():
     uses = [
         (file, node)
@@ -143,10 +149,10 @@ def attack_classes():
 @pytest.mark.parametrize("attack", list(attack_classes()))
 def test_every_attack_says_what_it_sees_and_no_more_than_its_kind_can(attack):
     if issubclass(attack, OmniscientAttack):
-        assert attack.threat.sees == "every update"
+        assert attack.threat.sees == "every update and group"
         assert attack.threat.colludes
     else:
-        assert attack.threat.sees != "every update"
+        assert attack.threat.sees != "every update and group"
         assert not attack.threat.colludes
         changes_data = attack.data is not LocalAttack.data
         changes_updates = attack.forge is not LocalAttack.forge
@@ -175,6 +181,20 @@ def test_an_attack_that_looks_where_it_cannot_is_refused_before_the_run():
         check(settings)
 
 
+class Talking(LocalAttack):
+    """Sends no numbers."""
+
+    def forge(self, honest, view):
+        return "hello"
+
+
+def test_an_attack_whose_updates_are_no_arrays_is_refused_before_the_run():
+    settings = compose([*SMALL, "attack=none", "+attack.fraction=0.2",
+                        f"attack._target_={__name__}.Talking"])  # fmt: skip
+    with pytest.raises(SettingError, match="attack=Talking: forge gave a str instead of an array"):
+        check(settings)
+
+
 def test_an_omniscient_attack_with_wrong_settings_for_the_task_is_refused_before_the_run():
-    with pytest.raises(SettingError, match=r"attack\.cluster=2: no honest machine"):
-        try_attacks(compose([*SMALL, "attack=infiltrate", "attack.cluster=2"]))
+    with pytest.raises(SettingError, match="cluster=2: no honest machine"):
+        try_attacks(compose([*SMALL, "attack=infiltrate", "attack.cluster=2"]), "gradient")

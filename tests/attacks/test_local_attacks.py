@@ -35,6 +35,12 @@ def test_inflate_by_hand():
     assert Inflate(scale=10.0).forge(HONEST, local_view()).tolist() == [10.0, -20.0]
 
 
+def test_of_a_model_after_local_steps_the_progress_is_flipped_or_inflated():
+    view = local_view(model=[3.0, -2.0], stage="local")
+    assert SignFlip(scale=1.0).forge(HONEST, view).tolist() == [5.0, -2.0]
+    assert Inflate(scale=2.0).forge(HONEST, view).tolist() == [-1.0, -2.0]
+
+
 def test_gaussian_noise_is_added_to_the_honest_update():
     noise = stream(0, "test").standard_normal(2)
     assert np.array_equal(

@@ -1,5 +1,7 @@
 """The attacks of the literature: by hand, against other implementations, and in clusters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -17,7 +19,8 @@ LINE = [[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]
 """Mean (2, 0), standard deviations (2, 0) with h - 1 and (sqrt(8/3), 0) with h."""
 FOUR = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 10.0], [2.0, 0.0, -1.0]]
 """The honest vectors whose attacks byzfl 0.0.11 was asked for; it needs torchvision, so it is no
-dependency of these tests. `byzfl.ALittleIsEnough(tau=-1.5)(np.array(FOUR))`, and so on."""
+dependency of these tests. `byzfl.ALittleIsEnough(tau=-1.5)(np.array(FOUR))`, and so on. It has no
+min-max; that is compared with a root search."""
 PLANE = np.random.default_rng(5).normal(1.0, 2.0, (7, 4))
 
 
@@ -113,6 +116,19 @@ def test_the_trimmed_mean_attack_goes_beyond_the_extremes_on_the_wrong_side():
     assert (low >= [1.0, -2.0, -2.0, 1.0]).all()
     assert (high <= [2.0, -1.0, -1.0, 2.0]).all()
     assert (high - low > 0.8).all()
+
+
+def test_of_models_after_local_steps_the_progress_is_attacked():
+    """From the received model (1, 1) the honest machines moved by (2, 0) on average."""
+    view = replace(
+        federation_view(
+            [[2.0, 1.0], [4.0, 1.0]], [[9.0, 9.0]], honest_models=[[1, 1]] * 2, own_models=[[1, 1]]
+        ),
+        stage="local",
+    )
+    assert InnerProductManipulation(scale=1.0).forge(view).tolist() == [[-1.0, 1.0]]
+    sent = TrimmedMeanAttack(scale=1.0).forge(view)[0]
+    assert 1.5 <= sent[0] <= 2.0  # below the least progress of 1
 
 
 SCALED = [ALittleIsEnough, InnerProductManipulation, MinMax, MinSum, TrimmedMeanAttack]

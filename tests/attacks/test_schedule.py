@@ -8,8 +8,10 @@ from attacks.byzantine import adversary_of
 from attacks.infiltrate import Infiltrate
 from attacks.ipm import InnerProductManipulation
 from attacks.sign_flip import SignFlip
+from server.wiring import warnings_of
 from tagma.errors import SettingError
 from tagma.settings import compose
+from tasks.roles import role_order
 from tests.attacks.recording import updates_under
 from tests.conftest import SMALL
 
@@ -26,17 +28,20 @@ def test_machines_can_be_named_by_number():
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("attack.machines=[20]", "attack.machines=20: task.machines=20 end before it"),
+        ("attack.machines=[20]", "attack.machines=20: there are 20 machines, from 0"),
         ("attack.machines=[-1]", "attack.machines.0=-1"),
         ("attack.machines=3", "attack.machines=3"),
         ("attack.machines=[0,1,2,3,4,5,6,7,8,9]", "makes 10 of 20 machines Byzantine"),
         ("attack.start=0", "attack.start=0"),
         ("attack.stop=x", "attack.stop=x"),
+        ("attack.start=5 attack.stop=3", "attack.stop=3: is before the first round, start=5"),
+        ("+attack.later=5", "attack.later=5: must name an attack"),
+        ("+attack.later={name:alie,fraction:0.1}", "attack.later.fraction=0.1: belongs to"),
     ],
 )
 def test_who_and_when_are_checked(override, message):
     with pytest.raises(SettingError, match=message.replace("[", r"\[")):
-        adversary("attack=sign_flip", override)
+        adversary("attack=sign_flip", *override.split())
 
 
 def test_squads_share_out_the_machines_that_one_attack_would_have():
@@ -57,12 +62,24 @@ def test_squads_share_out_the_machines_that_one_attack_would_have():
 @pytest.mark.parametrize(
     ("attacks", "message"),
     [
-        ("[{name:sign_flop}]", "attack.attacks.0.name=sign_flop: there is no such choice"),
+        (
+            "[{name:sign_flop,fraction:0.1}]",
+            "attack.attacks.0.name=sign_flop: there is no such choice",
+        ),
         ("[{name:sign_flip,fraction:0.3},{name:alie,fraction:0.3}]", "makes 12 of 20"),
-        ("[{name:sign_flip,scales:3}]", "attack.attacks.0.scales=3: there is no such setting"),
-        ("[{name:sign_flip,machines:[1]},{name:alie,machines:[1]}]", "runs another attack already"),
-        ("[{name:mixed}]", "is several attacks"),
-        ("[]", "attack.attacks=.*: names no attack"),
+        (
+            "[{name:sign_flip,fraction:0.1,scales:3}]",
+            "attack.attacks.0.scales=3: there is no such setting",
+        ),
+        ("[{name:sign_flip,machines:[1]},{name:alie,machines:[1]}]", "machines=1: is named twice"),
+        (
+            "[{name:sign_flip},{name:alie,fraction:0.1}]",
+            "attack.attacks.0=.*needs fraction",
+        ),
+        ("[{fraction:0.1}]", "attack.attacks.0=.*names no attack: set name or _target_"),
+        ("5", "attack.attacks=5: must be a list"),
+        ("[{name:mixed,fraction:0.1}]", "is several attacks"),
+        ("[]", "attack.attacks=.*: must be a list of attacks"),
         ("[sign_flip]", "attack.attacks.0=sign_flip: must be"),
     ],
 )
@@ -101,6 +118,52 @@ def test_what_comes_later_can_be_named_alone_or_with_settings():
     assert squad.attack_in(3).scale == 2
 
 
+def test_start_and_stop_hold_for_what_comes_later_too():
+    (squad,) = adversary("attack=infiltrate", "attack.stop=2").squads
+    assert isinstance(squad.attack_in(1), Infiltrate)
+    assert isinstance(squad.attack_in(2), InnerProductManipulation)
+    assert squad.attack_in(3) is None
+    (squad,) = adversary("attack=sign_flip", "+attack.later=ipm", "attack.start=3").squads
+    assert squad.attack_in(1) is None
+    assert squad.attack_in(2) is None
+    assert isinstance(squad.attack_in(3), InnerProductManipulation)
+
+
+def test_an_attack_on_local_models_cannot_start_after_they_were_sent():
+    with pytest.raises(SettingError, match=r"attack\.start=3: it forges local models"):
+        adversary("attack=infiltrate", "attack.start=3")
+    with pytest.raises(SettingError, match=r"attack\.later\.start=2: it forges local models"):
+        adversary("attack=sign_flip", "+attack.later=infiltrate")
+
+
+def test_shares_go_to_machines_that_are_not_named():
+    order = role_order(20, seed=0)
+    named = int(order[0])
+    mixed = adversary(
+        "attack=mixed",
+        f"attack.attacks=[{{name:ipm,fraction:0.1}},{{name:alie,machines:[{named}]}}]",
+    )
+    assert set(np.flatnonzero(mixed.squads[0].machines)) == set(order[1:3].tolist())
+
+
+def test_an_attack_that_never_happens_brings_a_warning():
+    late = compose([*SMALL, "attack=sleeper", "attack.start=9"])
+    assert any("attack.start=9 is after the last round, 4" in text for text in warnings_of(late))
+    nobody = compose([*SMALL, "attack=sign_flip", "attack.fraction=0"])
+    assert any("nobody attacks" in text for text in warnings_of(nobody))
+    assert not any("attack" in text for text in warnings_of(compose([*SMALL, "attack=none"])))
+
+
+def test_a_sleeper_that_replays_remembers_what_it_sent_while_honest(monkeypatch, tmp_path):
+    given, byzantine = updates_under(
+        monkeypatch,
+        tmp_path,
+        ["attack=sleeper", "attack.name=stale", "+attack.delay=1", "attack.start=3",
+         "attack.fraction=0.25"],
+    )  # fmt: skip
+    assert np.array_equal(given[2][1][byzantine], given[1][1][byzantine])
+
+
 def test_the_algorithm_receives_a_local_attack_in_its_rounds_only(monkeypatch, tmp_path):
     """A flipped update in round 2 alone; data that are poisoned from round 3 on."""
     honest, _ = updates_under(monkeypatch, tmp_path, ["attack=none"])
@@ -126,8 +189,12 @@ def test_omniscient_and_local_phases_take_turns(monkeypatch, tmp_path):
     )
     infiltrators = given[0][1][byzantine]
     assert np.allclose(infiltrators, infiltrators[0])
-    later = given[1][1]
-    assert not np.allclose(later[byzantine], later[byzantine][0])
+    honest, _ = updates_under(
+        monkeypatch,
+        tmp_path,
+        ["attack=infiltrate", "attack.fraction=0.25", "attack.later=null", "attack.rho=0"],
+    )
+    assert np.array_equal(given[1][1][byzantine], -honest[1][1][byzantine])
 
 
 def test_a_stale_update_comes_from_the_round_it_says(monkeypatch, tmp_path):

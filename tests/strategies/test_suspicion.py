@@ -89,6 +89,12 @@ def test_models_that_all_moved_alike_were_not_led_away():
     assert reasons(honest_replies(), models=cluster_centres() + 1.0) == [None] * K
 
 
+def test_replies_that_diverged_are_suspect():
+    replies = honest_replies()
+    replies[:SIZE] *= 1e149
+    assert reasons(replies) == ["its replies diverged", None, None]
+
+
 def test_a_single_reply_says_nothing():
     replies = honest_replies()
     labels = np.repeat(np.arange(K), [1, 1, 58])
