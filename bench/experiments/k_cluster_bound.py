@@ -1,8 +1,9 @@
 """Trimmed K-means on K clusters, beside the bound that the lemmas of the paper's appendix prove.
 
 m = 200,000 points in R^10, K = 3 clusters at equal distances of 500 times the noise: r_1 = 288 is
-above the 160 sqrt(K) = 277 that the proof asks for, and h gamma_1^2 above 500 K log h. A hundredth of the points are liars, all of them 1.1 sigma sqrt(d) from the first
-centre, on one side of it: within the ball, as bad as liars can be without being trimmed.
+above the 160 sqrt(K) = 277 that the proof asks for, and h gamma_1^2 above 500 K log h. A hundredth
+of the points are liars, all of them 1.1 sigma sqrt(d) from the first centre, on one side of it:
+within the ball, as bad as liars can be without being trimmed.
 """
 
 from math import sqrt

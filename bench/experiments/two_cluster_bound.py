@@ -2,8 +2,8 @@
 
 m = 20,000 points in R^20, alpha = 0.01 of outliers, three in ten initial labels wrong, 3 log m
 iterations. With ||theta*|| = 16 times the noise the theorem allows A_0 up to 0.335, and its
-assumption on the start holds. That assumption wants r > 5.12 even for A_0 = 0, where one Gaussian
-in ten million is misclustered by theta* itself: A_1 > 0 can hardly be seen where the theorem speaks.
+assumption on the start holds. That assumption wants r > 5.12 even for A_0 = 0, where theta* itself
+misclusters less than one point in a million: A_1 > 0 can hardly be seen where the theorem speaks.
 ||theta*|| = 3 is for the formula alone, where A_s does not vanish. The theorem also wants alpha <=
 beta < c / d with a c that it does not state; here alpha d = 0.2.
 """

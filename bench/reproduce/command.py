@@ -34,9 +34,10 @@ _HELP = """tagma reproduce NAME [--trials N] [--seed S] [--workers W] [--out FOL
 
 {experiments}
 
-Writes NAME.csv (one row per trial, setting and method), NAME.svg, NAME.png and NAME.md (what the paper says,
-what we measure, whether it holds) to --out (default: outputs/reproduce/NAME). Trial t has the seed
-S + t. Finished runs are kept in the folder: after an interruption only the missing ones run.
+Writes NAME.csv (one row per trial, setting and method), NAME.svg, NAME.png and NAME.md (what the
+paper says, what we measure, whether it holds) to --out (default: outputs/reproduce/NAME). Trial t
+has the seed S + t, 20 trials by default. Finished runs are kept in the folder: after an
+interruption only the missing ones run.
 
   tagma reproduce misclustering
   tagma reproduce estimation --trials 5 attack.fraction=0.2     any setting of `tagma run`"""

@@ -1,7 +1,7 @@
 """Figure (a) of the paper: misclustered machines over the iterations of stage II.
 
-Beside A_s of the figure, what the theorem on K clusters speaks of: G_s, G_s^U and Lambda_s, and r_1,
-rho and the part of the bound whose constants are stated.
+Beside A_s of the figure, what the theorem on K clusters speaks of: G_s, G_s^U and Lambda_s, and
+r_1, rho and the part of the bound whose constants are stated.
 """
 
 from collections.abc import Mapping, Sequence
