@@ -55,8 +55,8 @@ _SWEEPS = {
     ),
     "alpha": _Sweep(
         (0, 0.02, 0.04, 0.08, 0.16),
-        (_WORST, "attack.fraction={x}", "task.machines=200", "task.samples=200", "task.dim=20",
-         *_TRIMMED),
+        (_WORST, "attack.fraction={x}", "aggregation=trimmed_mean", "aggregation.beta={x}",
+         "task.machines=200", "task.samples=200", "task.dim=20"),
         1,
     ),
     "d": _Sweep((10, 20, 40, 80, 160), (*_D, *_TRIMMED), 1),
@@ -195,8 +195,8 @@ honest ones, all on the harmful side (attack=trimmed_mean_attack), because the t
 worst that liars can do. n and M: the paper calls these rates optimal, so the slope must be the
 theorem's within {_TOLERANCE}. alpha and d: the theorem is an upper bound, and the slope at most
 its own plus {_TOLERANCE}; a lower one is no contradiction. Errors are root mean squares over the
-trials; for alpha the error without liars is removed in quadrature, and alpha stays well below beta:
-beyond, the constant of the theorem, which grows as alpha nears 1/2, bends the curve. Numbers: slope
+trials; for alpha the error without liars is removed in quadrature, and beta = alpha, the least
+that removes all liars: a fixed beta costs the same whatever alpha is. Numbers: slope
 ± its standard deviation [95 % interval], both over resampled trials; a claim is decided by the
 whole interval."""
 

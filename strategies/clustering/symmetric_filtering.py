@@ -85,7 +85,6 @@ def symmetric_filtering(
     coordinate-wise median of its signed points. Every labeling uses the same parts, one for each
     iteration, fewer iterations if there are fewer points. Breakdown point min(removable, 1/2).
     """
-
     scale = sigma or estimate_scale(vectors, k=2, assumed_fraction=assumed_fraction)
 
     def estimate(rows: Array) -> Aggregate:
