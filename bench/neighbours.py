@@ -1,9 +1,10 @@
 """`python -m bench.neighbours`: our threshold graph against scikit-learn's neighbour search.
 
 Both find the components of the graph that joins points closer than gamma, on the generated points
-of `tagma bench features`. scikit-learn (`radius_neighbors_graph`, brute force, which it chooses itself
-in so many dimensions) makes the graph, SciPy its components; ours never stores the graph. Each runs
-in a process of its own: processor time and the growth of its peak memory beyond the points.
+of `tagma bench features`. scikit-learn (`radius_neighbors_graph`, brute force, which it chooses
+itself in so many dimensions) makes the graph, SciPy its components; ours never stores the graph.
+Each runs in a process of its own: processor time and the growth of its peak memory beyond the
+points.
 """
 
 import resource
