@@ -102,7 +102,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         for index, setting in enumerate(_SIGNALS):
             for name, dash in (("A", "-"), ("bound", "--")):
                 mean = _curves(rows, setting, name).mean(axis=1)[: _DRAWN + 1]
-                words = {"A": "$A_s$", "bound": "bound"}[name]
+                words = {"A": "$A_s$", "bound": "recursion"}[name]
                 curve.plot(
                     steps, mean, label=f"{words}, {setting.partition(',')[0]}",
                     **look(index) | {"linestyle": dash},
@@ -110,7 +110,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         curve.set_xlabel("iteration")
         curve.set_ylabel("misclustered honest points")
         curve.set_title("trimmed K-means, 1 % outliers", fontsize=9)
-        curve.set_ylim(bottom=0)
+        curve.set_ylim(bottom=-0.03)
         curve.legend()
         for index, words in enumerate(_METHODS.values()):
             end = summarise(values(rows, "misclustering", setting=_MANY, method=words))
@@ -121,7 +121,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         names = [words.replace(" ", "\n", 1) for words in _METHODS.values()]
         bars.set_xticks(range(len(names)), names, fontsize=8)
         bars.set_title(f"{_MANY} (bars: standard deviation over trials)", fontsize=9)
-        bars.set_ylim(bottom=0)
+        bars.set_ylim(bottom=-0.02)
 
 
 def _notes(overrides: Sequence[str]) -> str:
