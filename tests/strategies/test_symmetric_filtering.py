@@ -5,8 +5,11 @@ import pytest
 from scipy.stats import ortho_group
 
 from server.scores import misclustering
+from server.wiring import algorithm_of
 from strategies.aggregation import Aggregate, iterative_filtering, mean, median
 from strategies.clustering import symmetric_filtering, symmetric_iterative_filtering
+from tagma.errors import SettingError
+from tagma.settings import compose
 from tests.strategies.test_clustering import starts
 from tests.strategies.test_spectral_filter import plain_filter
 
@@ -165,3 +168,11 @@ def test_fewer_points_than_iterations_are_as_many_iterations():
     result = symmetric_filtering(np.array([[1.0], [-1.2]]), starts(2, 2), **OPTIONS)
     assert result.iterations == 2
     assert np.isfinite(result.centres).all()
+
+
+def test_the_settings_of_the_general_form_choose_it():
+    target = "clustering._target_=strategies.clustering.symmetric_filtering.symmetric_filtering"
+    chosen = ["clustering=iterative_filtering", target]
+    algorithm_of(compose([*chosen, "task.clusters=2"]))
+    with pytest.raises(SettingError, match=r"clustering\.k=5: should be less than or equal to 2"):
+        algorithm_of(compose(chosen))
