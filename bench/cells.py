@@ -122,9 +122,9 @@ def write_result(folder: Path, key: str, result: Mapping[str, Any]) -> None:
 
 
 def read_result(folder: Path, key: str) -> dict[str, Any] | None:
-    """The kept result of a cell, if there is one."""
+    """The kept result of a cell, if there is one; a damaged file counts as none."""
     try:
         result: dict[str, Any] = json.loads(result_file(folder, key).read_text())
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return None
     return result

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from rich.table import Table
 
 from bench.experiments.ranking_scale import run_scale
+from bench.options import at_least
 from launch.console import console, notices, say
 from tagma.errors import TagmaError
 
@@ -23,11 +24,16 @@ def main(arguments: list[str]) -> None:
     if "--help" in arguments or "-h" in arguments:
         say(_HELP)
         return
-    parser = argparse.ArgumentParser(prog="tagma bench features", exit_on_error=False)
-    parser.add_argument("--points", type=int, default=103_174)
-    parser.add_argument("--features", type=int, default=595)
+    parser = argparse.ArgumentParser(
+        prog="tagma bench features", exit_on_error=False, add_help=False, allow_abbrev=False
+    )
+    parser.add_argument("--points", type=at_least(1), default=103_174)
+    parser.add_argument("--features", type=at_least(1), default=595)
     parser.add_argument("--search", action="store_true")
-    options, rest = parser.parse_known_args(arguments)
+    try:
+        options, rest = parser.parse_known_args(arguments)
+    except (argparse.ArgumentError, argparse.ArgumentTypeError) as error:
+        raise TagmaError(str(error)) from None
     if rest:
         raise TagmaError(f"{rest[0]}: there is no such option; known: --points --features --search")
     notices.print(f"{options.points:,} x {options.features} points; this takes minutes ...")

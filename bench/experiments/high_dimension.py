@@ -6,10 +6,8 @@ oracle, the mean of the inliers of the last part with their true labels. A filte
 name stays close to 1.
 """
 
-from collections.abc import Sequence
 from functools import partial
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -26,19 +24,6 @@ _ESTIMATES: dict[str, Aggregator] = {
     "filter": partial(iterative_filtering, factor=1.3, removable=0.6),
     "mean": mean,
 }
-
-
-def run_high_dimension(
-    dims: Sequence[int] = DIMS, trials: int = 20, seed: int = 0, points: int = POINTS
-) -> list[dict[str, Any]]:
-    """One row per dimension, kind of outliers and trial; trial t has the seed `seed + t`."""
-    return [
-        {"dim": dim, "outliers": outliers, "trial": trial}
-        | high_dimension_trial(dim=dim, outliers=outliers, seed=seed + trial, points=points)
-        for dim in dims
-        for outliers in KINDS
-        for trial in range(trials)
-    ]
 
 
 def high_dimension_trial(

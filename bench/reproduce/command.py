@@ -3,17 +3,21 @@
 import argparse
 import csv
 import os
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 from rich.table import Table
 
+from bench.options import at_least
 from bench.progress import CellProgress
 from bench.reproduce.claims import Claim, as_markdown
 from bench.reproduce.experiment import Experiment, Row
 from bench.runner import run_cells
 from launch.console import console, say, warn
+from tagma import __version__
 from tagma.errors import TagmaError
 
 _NAMES = (
@@ -22,6 +26,7 @@ _NAMES = (
     "ranking",
     "theory",
     "two_clusters",
+    "k_clusters",
     "high_dimension",
 )
 
@@ -29,9 +34,10 @@ _HELP = """tagma reproduce NAME [--trials N] [--seed S] [--workers W] [--out FOL
 
 {experiments}
 
-Writes NAME.csv (one row per trial and method), NAME.svg, NAME.png and NAME.md (what the paper says,
-what we measure, whether it holds) to --out (default: outputs/reproduce/NAME). Trial t has the seed
-S + t. Finished runs are kept in the folder: after an interruption only the missing ones run.
+Writes NAME.csv (one row per trial, setting and method), NAME.svg, NAME.png and NAME.md (what the
+paper says, what we measure, whether it holds) to --out (default: outputs/reproduce/NAME). Trial t
+has the seed S + t, 20 trials by default. Finished runs are kept in the folder: after an
+interruption only the missing ones run.
 
   tagma reproduce misclustering
   tagma reproduce estimation --trials 5 attack.fraction=0.2     any setting of `tagma run`"""
@@ -46,6 +52,10 @@ def main(arguments: list[str]) -> None:
     name, *rest = arguments
     if name not in _NAMES:
         raise TagmaError(f"{name}: there is no such experiment; known: {', '.join(_NAMES)}")
+    if "--help" in rest or "-h" in rest:
+        experiment = _experiment(name)
+        say(_HELP.format(experiments=f"{name}: {experiment.about}\n\n{experiment.notes([])}"))
+        return
     options, overrides = _options(rest)
     reproduce(_experiment(name), options, overrides)
 
@@ -56,6 +66,10 @@ def reproduce(
     """Run the cells that are missing, then write the table, the figure and the data."""
     folder = Path(options.out or Path("outputs") / "reproduce" / experiment.name)
     cells = experiment.cells(options.trials, options.seed, overrides)
+    try:
+        (folder / "cells").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TagmaError(f"--out {folder}: the folder cannot be made ({error.strerror})") from None
     with CellProgress(experiment.name) as progress:
         outcomes = run_cells(cells, folder / "cells", workers=options.workers, progress=progress)
     failed = [outcome for outcome in outcomes if outcome.metrics is None]
@@ -64,15 +78,24 @@ def reproduce(
     if failed:
         raise TagmaError(f"{len(failed)} of {len(cells)} runs failed; the others are kept")
     rows = [
-        {"method": o.cell.method, "trial": o.cell.trial, "seed": options.seed + o.cell.trial}
-        | experiment.measure(o.metrics)
+        {"trial": o.cell.trial, "seed": options.seed + o.cell.trial} | row
         for o in outcomes
         if o.metrics is not None
+        for row in experiment.measure(o.cell.method, o.metrics)
     ]
-    write(experiment, rows, folder)
+    command = ["tagma", "reproduce", experiment.name, "--trials", str(options.trials)]
+    command += ["--seed", str(options.seed), *overrides]
+    made_by = f"`{shlex.join(command)}` with Tagma {__version__}"
+    page = partial(as_markdown, experiment.about, made_by, notes=experiment.notes(overrides))
+    write(experiment, rows, folder, page)
 
 
-def write(experiment: Experiment, rows: Sequence[Row], folder: Path) -> None:
+def write(
+    experiment: Experiment,
+    rows: Sequence[Row],
+    folder: Path,
+    page: Callable[[Sequence[Claim]], str],
+) -> None:
     """The CSV file, the figure and the table of an experiment."""
     path = folder / experiment.name
     with path.with_suffix(".csv").open("w", newline="") as file:
@@ -81,7 +104,7 @@ def write(experiment: Experiment, rows: Sequence[Row], folder: Path) -> None:
         table.writeheader()
         table.writerows(rows)
     claims = experiment.claims(rows)
-    path.with_suffix(".md").write_text(as_markdown(experiment.about, claims, experiment.notes))
+    path.with_suffix(".md").write_text(page(claims))
     experiment.draw(rows, path)
     console.print(_table(experiment, claims))
     say(f"results: {path}.csv, .svg, .png, .md")
@@ -91,9 +114,9 @@ def _table(experiment: Experiment, claims: Sequence[Claim]) -> Table:
     table = Table(title=experiment.about, title_justify="left", title_style="bold")
     for column in ("the paper says", "we measure", "holds?"):
         table.add_column(column)
-    words = {True: "[green]yes[/]", False: "[red]no[/]", None: "-"}
+    words = {"yes": "[green]yes[/]", "no": "[red]no[/]", "undecided": "[yellow]undecided[/]"}
     for claim in claims:
-        table.add_row(_plain(claim.says), _plain(claim.measured), words[claim.holds])
+        table.add_row(_plain(claim.says), _plain(claim.measured), words.get(claim.holds, "-"))
     return table
 
 
@@ -107,10 +130,12 @@ def _experiment(name: str) -> Experiment:
 
 
 def _options(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    parser = argparse.ArgumentParser(prog="tagma reproduce NAME", exit_on_error=False)
-    parser.add_argument("--trials", type=_positive, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=_positive, default=os.cpu_count() or 1)
+    parser = argparse.ArgumentParser(
+        prog="tagma reproduce NAME", exit_on_error=False, add_help=False, allow_abbrev=False
+    )
+    parser.add_argument("--trials", type=at_least(1), default=20)
+    parser.add_argument("--seed", type=at_least(0), default=0)
+    parser.add_argument("--workers", type=at_least(1), default=os.cpu_count() or 1)
     parser.add_argument("--out")
     try:
         options, overrides = parser.parse_known_args(arguments)
@@ -121,10 +146,3 @@ def _options(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
             f"{unknown}: there is no such option; known: --trials --seed --workers --out"
         )
     return options, overrides
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be at least 1")
-    return number

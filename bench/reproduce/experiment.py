@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -23,27 +24,35 @@ class Experiment:
     about: str
     cells: Callable[[int, int, Sequence[str]], Sequence[Cell]]
     """All work, from the number of trials, the first seed and the user's overrides."""
-    measure: Callable[[Mapping[str, Any]], Row]
-    """From a run's metrics to the columns that are kept."""
+    measure: Callable[[str, Mapping[str, Any]], list[Row]]
+    """From a cell's label and result to rows with `method` and what else is kept."""
     claims: Callable[[Sequence[Row]], list[Claim]]
     """What the paper says, and what the rows say."""
     draw: Callable[[Sequence[Row], Path], None]
     """Write the figure as PATH.svg and PATH.png."""
-    notes: str = ""
-    """What a reader of the table should know."""
+    notes: Callable[[Sequence[str]], str]
+    """What a reader of the table should know, under the user's overrides."""
 
 
 def runs(
-    common: Sequence[str], methods: Mapping[str, Sequence[str]]
+    common: Sequence[str],
+    methods: Mapping[str, Sequence[str]],
+    kind: type[RunCell] = RunCell,
 ) -> Callable[[int, int, Sequence[str]], list[RunCell]]:
     """Whole federations: every method, with its own overrides, in every trial.
 
-    Trial t has the seed `seed + t`.
+    Trial t has the seed `seed + t`. What a method sets, the user cannot: its label would lie.
     """
+    fixed = {_key(setting) for own in methods.values() for setting in own}
 
     def cells(trials: int, seed: int, overrides: Sequence[str]) -> list[RunCell]:
+        for override in overrides:
+            if _key(override) == "seed":
+                raise TagmaError(f"{override}: use --seed; trial t has the seed --seed + t")
+            if _key(override) in fixed:
+                raise TagmaError(f"{override}: the methods that are compared set this themselves")
         made = [
-            RunCell(method, trial, (*common, *own, *overrides), seed + trial)
+            kind(method, trial, (*common, *own, *overrides), seed + trial)
             for trial in range(trials)
             for method, own in methods.items()
         ]
@@ -53,6 +62,11 @@ def runs(
     return cells
 
 
+def _key(override: str) -> str:
+    """What an override sets, without Hydra's signs for adding and removing."""
+    return override.partition("=")[0].lstrip("+~")
+
+
 def check_once(cells: Sequence[RunCell]) -> None:
     """Check the settings of all cells, so that mistakes are found before anything runs."""
     for settings in dict.fromkeys(cell.overrides for cell in cells):
@@ -60,7 +74,7 @@ def check_once(cells: Sequence[RunCell]) -> None:
 
 
 def array_trials(
-    methods: Mapping[str, tuple[str, Mapping[str, Any]]],
+    settings: Mapping[str, tuple[str, Mapping[str, Any]]],
 ) -> Callable[[int, int, Sequence[str]], list[ArrayCell]]:
     """Experiments on arrays alone: a function, by its dotted path, and its arguments per label."""
 
@@ -68,14 +82,15 @@ def array_trials(
         if overrides:
             raise TagmaError(f"{overrides[0]}: this experiment has no settings to override")
         return [
-            ArrayCell(method, trial, function, (*arguments.items(), ("seed", seed + trial)))
+            ArrayCell(label, trial, function, (*arguments.items(), ("seed", seed + trial)))
             for trial in range(trials)
-            for method, (function, arguments) in methods.items()
+            for label, (function, arguments) in settings.items()
         ]
 
     return cells
 
 
-def values(rows: Sequence[Row], method: str, column: str) -> list[float]:
-    """One column of one method, over the trials."""
-    return [row[column] for row in rows if row["method"] == method]
+def values(rows: Sequence[Row], column: str, **where: Any) -> list[float]:
+    """One column of the rows that are as `where` says; infinity where a run diverged."""
+    chosen = [row[column] for row in rows if all(row[k] == v for k, v in where.items())]
+    return [inf if value is None else value for value in chosen]

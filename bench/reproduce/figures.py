@@ -1,6 +1,6 @@
 """Figures that can be read in print and by colour-blind people: colour, marker and dash differ."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+import numpy as np
 from matplotlib import pyplot
+
+from bench.reproduce.claims import quarters
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -32,6 +35,26 @@ def look(index: int) -> dict[str, Any]:
     """Colour, marker and dash of the index-th curve."""
     index %= len(COLOURS)
     return {"color": COLOURS[index], "marker": MARKERS[index], "linestyle": DASHES[index]}
+
+
+def draw_quartiles(
+    axes: Any, samples: Mapping[float, Sequence[float]], label: str, index: int
+) -> None:
+    """Median and quartiles of each sample at its place; what diverged is named above the axis."""
+    heights = {place: quarters(sample) for place, sample in samples.items()}
+    drawn = {place: high for place, high in heights.items() if np.isfinite(high[1])}
+    middle = np.array([high[1] for high in drawn.values()])
+    low, top = (np.array([high[i] for high in drawn.values()]) for i in (0, 2))
+    top = np.where(np.isfinite(top), top, middle)
+    axes.errorbar(
+        list(drawn), middle, yerr=[middle - low, top - middle], label=label, capsize=3,
+        **look(index) | {"linestyle": "none"},
+    )  # fmt: skip
+    for place in heights.keys() - drawn.keys():
+        axes.annotate(
+            "diverged", (place, 0.97), xycoords=("data", "axes fraction"), rotation=90,
+            ha="center", va="top", fontsize=7, color=look(index)["color"],
+        )  # fmt: skip
 
 
 @contextmanager

@@ -14,6 +14,10 @@ class Aggregate:
     """Shape (d,)."""
     kept: Mask | None = None
     """Which rows entered, shape (m,), for rules that choose whole rows."""
+    iterations: int | None = None
+    """How many iterations it took, for rules that iterate."""
+    stopped: str | None = None
+    """Why they ended."""
 
 
 Aggregator = Callable[[Array], Aggregate]

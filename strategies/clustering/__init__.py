@@ -10,7 +10,10 @@ from strategies.clustering.kmeans import kmeans
 from strategies.clustering.kmedians import kmedians
 from strategies.clustering.ktrimmed_means import ktrimmed_means
 from strategies.clustering.scale import estimate_scale
-from strategies.clustering.symmetric_filtering import symmetric_iterative_filtering
+from strategies.clustering.symmetric_filtering import (
+    symmetric_filtering,
+    symmetric_iterative_filtering,
+)
 from strategies.clustering.trimmed_kmeans import trimmed_kmeans
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "kmedians",
     "ktrimmed_means",
     "random_labels",
+    "symmetric_filtering",
     "symmetric_iterative_filtering",
     "trimmed_kmeans",
 ]

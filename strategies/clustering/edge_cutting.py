@@ -42,8 +42,9 @@ def edge_cutting(
 
     Leftovers get the label of the nearest centre, since every machine needs a model, but do not
     count for the centre. With `out` they are marked as trimmed, with `nearest` they are ordinary
-    members. With fewer than K components, which `stopped` tells, the missing clusters are empty,
-    and their centres are the coordinate-wise median of all vectors.
+    members; the labels are the same, and what they send in stage III is aggregated either way. With
+    fewer than K components, which `stopped` tells, the missing clusters are empty, and their
+    centres are the coordinate-wise median of all vectors.
 
     Liars do no harm, however many, if they keep apart from honest machines and from each other. But
     a chain of them connects two groups: there is no breakdown point. Cost O(m^2 d).

@@ -7,12 +7,15 @@ iterations use all points, as in Algorithm 2. Where the others' error grows like
 liars in a cluster, the filter's does not.
 """
 
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
-from strategies.aggregation.spectral_filter import filter_subset
+from strategies.aggregation.spectral_filter import Filtered, filter_subset
 from strategies.aggregation.spread import Spread
 from strategies.clustering.clustering import Clustering
 from strategies.clustering.lloyd import CentreRule, Centres, lloyd
@@ -32,32 +35,44 @@ def iterative_filtering(
     removable: Annotated[float, Ge(0), Lt(1)],
     sigma: Annotated[float, Gt(0)] | None = None,
 ) -> Clustering:
-    """Breakdown point `removable` of every cluster; what the filter drops is trimmed.
+    """What the filter drops is trimmed; `stopped` also tells how it ended in the last clusters.
 
-    Assumes noise of about the same strength `sigma` in all directions and clusters; it is estimated
-    when not given. Cost of an iteration for R restarts: R K filters.
+    Breakdown point min(removable, 1/2) of every cluster. Assumes noise of about the same strength
+    `sigma` in all directions and clusters; it is estimated when not given. Cost of an iteration for
+    R restarts: R K filters.
     """
     if sigma is None:
         sigma = estimate_scale(vectors, k=k, assumed_fraction=assumed_fraction)
-    return lloyd(
-        vectors, initial, _filtered_means(vectors, sigma, factor, removable),
-        k=k, iterations=iterations, assumed_fraction=assumed_fraction, scale=sigma,
-    )  # fmt: skip
-
-
-def _filtered_means(vectors: Array, sigma: float, factor: float, removable: float) -> CentreRule:
     spread = Spread(vectors)
 
-    def rule(points: Points, members: Mask, previous: Array) -> Centres:
-        kept = np.stack(
-            [
-                filter_subset(
-                    vectors, spread, np.flatnonzero(inside),
-                    sigma=sigma, factor=factor, removable=removable,
-                ).kept
-                for inside in members
-            ]
+    def filtered(inside: Mask) -> Filtered:
+        return filter_subset(
+            vectors, spread, np.flatnonzero(inside),
+            sigma=sigma, factor=factor, removable=removable,
         )  # fmt: skip
+
+    result = lloyd(
+        vectors, initial, _filtered_means(filtered),
+        k=k, iterations=iterations, assumed_fraction=assumed_fraction, scale=sigma,
+    )  # fmt: skip
+    members = [result.labels == number for number in range(k)]
+    last = [filtered(inside) for inside in members if inside.any()]
+    return replace(result, stopped=f"{result.stopped}; filter: {_summary(last)}")
+
+
+def _filtered_means(filtered: Callable[[Mask], Filtered]) -> CentreRule:
+    def rule(points: Points, members: Mask, previous: Array) -> Centres:
+        kept = np.stack([filtered(inside).kept for inside in members])
         return Centres(kept / kept.sum(axis=1, keepdims=True), within=kept | ~members)
 
     return rule
+
+
+def _summary(filters: list[Filtered]) -> str:
+    """For example "within the bound in 4 clusters, removal limit in 1, after 9 removals"."""
+    counts = Counter(one.stopped for one in filters)
+    words = [
+        f"{reason} in {count}{' clusters' if place == 0 and count > 1 else ''}"
+        for place, (reason, count) in enumerate(sorted(counts.items(), reverse=True))
+    ]
+    return f"{', '.join(words)}, after {sum(one.iterations for one in filters)} removals"

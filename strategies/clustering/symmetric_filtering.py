@@ -14,11 +14,16 @@ its noise; they also mean that the estimate is one from m / T points.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
 
-from strategies.aggregation.aggregate import Aggregator
-from tagma.arrays import Array, Labels
+from strategies.aggregation.aggregate import Aggregate, Aggregator
+from strategies.aggregation.spectral_filter import spectral_filter
+from strategies.clustering.clustering import Clustering
+from strategies.clustering.scale import estimate_scale
+from tagma.arrays import Array, Labels, Mask
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,11 @@ class SymmetricClusters:
     """+1 or -1 for every point, by its nearest of +-theta, shape (m,)."""
     history: Array
     """The start and the estimate of every iteration, shape (iterations + 1, d)."""
+    trimmed: Mask
+    """Points that the estimate of their own part left out, shape (m,)."""
     iterations: int
+    stopped: str
+    """Why the last estimate ended; it always takes as many iterations as there are parts."""
 
 
 def symmetric_iterative_filtering(
@@ -43,12 +52,86 @@ def symmetric_iterative_filtering(
     """
     if not 1 <= iterations <= len(points):
         raise ValueError(f"iterations={iterations}: must be from 1 to the number of points")
-    history = [start]
+    history, found = [start], []
     for part in np.array_split(points, iterations):
-        signs = _signs(part, history[-1])
-        history.append(estimate(part * signs[:, None]).estimate)
+        found.append(estimate(part * _signs(part, history[-1])[:, None]))
+        history.append(found[-1].estimate)
     theta = history[-1]
-    return SymmetricClusters(theta, _signs(points, theta), np.stack(history), iterations)
+    sizes = [len(part) for part in np.array_split(points, iterations)]
+    return SymmetricClusters(
+        theta=theta,
+        labels=_signs(points, theta),
+        history=np.stack(history),
+        trimmed=np.concatenate([_left_out(*pair) for pair in zip(found, sizes, strict=True)]),
+        iterations=iterations,
+        stopped=f"all {iterations} parts used; the last estimate: {found[-1].stopped or 'done'}",
+    )
+
+
+def symmetric_filtering(
+    vectors: Array,
+    initial: Labels,
+    *,
+    k: Annotated[int, Ge(2), Le(2)],
+    iterations: Annotated[int, Ge(1)],
+    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    factor: Annotated[float, Gt(0)],
+    removable: Annotated[float, Ge(0), Lt(1)],
+    sigma: Annotated[float, Gt(0)] | None = None,
+) -> Clustering:
+    """The same with the interface of the other clusterings: the centres are theta and -theta.
+
+    Of the initial labelings, that with the least trimmed cost in the end wins; each starts at the
+    coordinate-wise median of its signed points. Every labeling uses the same parts, one for each
+    iteration, fewer iterations if there are fewer points. Breakdown point min(removable, 1/2).
+    """
+    scale = sigma or estimate_scale(vectors, k=2, assumed_fraction=assumed_fraction)
+
+    def estimate(rows: Array) -> Aggregate:
+        found = spectral_filter(rows, sigma=scale, factor=factor, removable=removable)
+        return Aggregate(
+            found.estimate, kept=found.kept, iterations=found.iterations, stopped=found.stopped
+        )
+
+    iterations = min(iterations, len(vectors))
+    tries = [
+        symmetric_iterative_filtering(
+            vectors,
+            np.median(vectors * _sign_of(labels)[:, None], axis=0),
+            iterations=iterations,
+            estimate=estimate,
+        )
+        for labels in initial
+    ]
+    kept = max(1, round((1 - assumed_fraction) * len(vectors)))
+    costs = [np.sort(_squared(vectors, one.theta).min(axis=0))[:kept].sum() for one in tries]
+    winner = int(np.argmin(costs))
+    best = tries[winner]
+    centres = np.stack([best.history, -best.history], axis=1)
+    history = np.stack([_squared(vectors, theta).argmin(axis=0) for theta in best.history[1:]])
+    return Clustering(
+        labels=history[-1],
+        centres=centres[-1],
+        trimmed=best.trimmed,
+        radius=np.full(2, np.inf),
+        history=np.vstack([initial[winner][None], history]),
+        iterations=iterations,
+        stopped=best.stopped,
+        scale=scale,
+    )
+
+
+def _squared(vectors: Array, theta: Array) -> Array:
+    """Squared distances to theta and -theta, shape (2, m)."""
+    return np.stack([((vectors - centre) ** 2).sum(axis=1) for centre in (theta, -theta)])
+
+
+def _sign_of(labels: Labels) -> Labels:
+    return 1 - 2 * labels
+
+
+def _left_out(found: Aggregate, rows: int) -> Mask:
+    return np.zeros(rows, dtype=bool) if found.kept is None else ~found.kept
 
 
 def _signs(points: Array, theta: Array) -> Labels:

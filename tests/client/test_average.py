@@ -1,5 +1,10 @@
+import statistics
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from client.solvers.average import average
 from client.solvers.chosen import solver_of
@@ -31,3 +36,17 @@ def test_the_average_refuses_a_regression():
 def test_least_squares_refuse_mean_estimation():
     with pytest.raises(SettingError, match="solver=closed_form: is for least squares only"):
         solver_of(compose(["task=mean_estimation", "solver=closed_form"]))
+
+
+clouds = arrays(np.float64, st.tuples(st.integers(1, 8), st.just(3)), elements=st.floats(-1e3, 1e3))
+
+
+@given(clouds, st.integers(0, 100), st.floats(-5, 5))
+def test_the_average_moves_with_order_translation_scale_and_rotation(points, seed, scale):
+    source = np.random.default_rng(seed)
+    found = average(None, Data(points, np.zeros(len(points)))).model
+    assert np.allclose(found, [statistics.fmean(column) for column in points.T])
+    rotation = np.linalg.qr(source.normal(size=(3, 3)))[0]
+    moved = scale * points[source.permutation(len(points))] @ rotation + [1.0, -2.0, 3.0]
+    again = average(None, Data(moved, np.zeros(len(points)))).model
+    assert np.allclose(again, scale * found @ rotation + [1.0, -2.0, 3.0], atol=1e-9)

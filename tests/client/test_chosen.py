@@ -25,7 +25,7 @@ def test_a_solver_refuses_a_task_whose_loss_it_does_not_minimise(task, solver):
 
 
 @pytest.mark.parametrize("task", ["mixture_regression", "mixture_logistic", "mixture_huber"])
-@pytest.mark.parametrize("solver", ["lbfgs", "online"])
+@pytest.mark.parametrize("solver", ["lbfgs", "online", "sgd"])
 def test_the_general_solvers_take_every_task(task, solver):
     settings = compose([f"task={task}", f"solver={solver}", "task.dim=3", "task.samples=200"])
     check(settings)
@@ -47,6 +47,6 @@ def test_a_solver_of_the_users_own_says_by_its_type_what_it_can_solve():
         solver_of(compose([*own, "task=mixture_huber"]))
 
 
-@pytest.mark.parametrize("task", ["mixture_logistic", "mixture_huber"])
+@pytest.mark.parametrize("task", ["mixture_logistic", "mixture_huber", "mixture_logcosh"])
 def test_tasks_that_are_not_least_squares_bring_a_solver_that_suits_them(task):
     check(compose([f"task={task}"]))

@@ -1,10 +1,13 @@
 import numpy as np
+import pytest
 from flwr.app import Context, RecordDict
+from scipy.optimize import approx_fprime
 
 from attacks.poisoned_regression import PoisonedRegression
 from client.cache import machine_of
 from client.machine import make_machine
 from tagma.settings import compose, join_overrides
+from tasks.task import Data
 from tests.conftest import SMALL
 
 
@@ -39,3 +42,41 @@ def test_a_process_keeps_machines_apart_by_run_and_number():
     assert machine(0, SMALL) is first
     assert machine(1, SMALL).number == 1
     assert not np.array_equal(machine(0, [*SMALL, "seed=5"]).data.inputs, first.data.inputs)
+
+
+def machine_with(*overrides):
+    return make_machine(compose([*SMALL, *overrides]), 3)
+
+
+def test_a_gradient_agrees_with_finite_differences_of_the_loss():
+    machine = machine_with()
+    model = np.array([0.5, -1.0, 2.0, 0.0, 1.0])
+
+    def loss(w):
+        return float(((machine.data.inputs @ w - machine.data.targets) ** 2).mean() / 2)
+
+    assert np.allclose(machine.gradient(model), approx_fprime(model, loss, 1e-6), atol=1e-4)
+
+
+def test_five_local_steps_agree_with_the_closed_form():
+    """w_5 = w_hat + (I - eta H)^5 (w - w_hat), with the Hessian H and the minimiser w_hat."""
+    machine = machine_with("optimiser=local", "optimiser.step=0.3", "optimiser.local_steps=5")
+    inputs, targets = machine.data.inputs, machine.data.targets
+    hessian = inputs.T @ inputs / len(targets)
+    best = np.linalg.solve(hessian, inputs.T @ targets / len(targets))
+    start = np.array([3.0, -1.0, 0.0, 2.0, 5.0])
+    power = np.linalg.matrix_power(np.eye(5) - 0.3 * hessian, 5)
+    assert np.allclose(machine.local(start), best + power @ (start - best))
+
+
+@pytest.mark.parametrize("step", [0.05, 0.3])
+def test_local_steps_and_gradients_follow_a_rotation_and_the_order_of_examples(step):
+    machine = machine_with("optimiser=local", f"optimiser.step={step}")
+    start = np.array([3.0, -1.0, 0.0, 2.0, 5.0])
+    gradient, local = machine.gradient(start), machine.local(start)
+    source = np.random.default_rng(4)
+    order = source.permutation(len(machine.data.targets))
+    rotation = np.linalg.qr(source.normal(size=(5, 5)))[0]
+    machine.data = Data(machine.data.inputs[order] @ rotation, machine.data.targets[order])
+    assert np.allclose(machine.gradient(start @ rotation), gradient @ rotation)
+    assert np.allclose(machine.local(start @ rotation), local @ rotation)

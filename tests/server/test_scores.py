@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,59 @@ def test_centre_error_is_relative_to_the_smallest_gap():
     truth = np.array([[0.0, 0.0], [3.0, 4.0], [100.0, 0.0]])
     assert centre_error(truth + np.array([0.0, 1.0]), truth) == pytest.approx(1 / 5)
     assert centre_error(truth[:1], truth[:1]) is None
+
+
+def plain_scores(found, true, trimmed, centres, truth):
+    """A, G, G^U and Lambda from their definitions, over all ways to match the clusters."""
+    k = len(truth)
+    everyone = range(len(true))
+    best = min(
+        itertools.permutations(range(k)),
+        key=lambda name: sum(name[found[i]] != true[i] for i in everyone),
+    )
+    named = [best[label] for label in found]
+
+    def worst(left_in):
+        shares = []
+        for h in range(k):
+            inside = [i for i in everyone if named[i] == h and left_in[i]]
+            own = [i for i in everyone if true[i] == h]
+            shares.append(sum(true[i] != h for i in inside) / max(len(inside), 1))
+            shares.append(sum(i not in inside for i in own) / len(own))
+        return max(shares)
+
+    gap = min(np.linalg.norm(a - b) for a, b in itertools.combinations(truth, 2))
+    errors = [
+        max(np.linalg.norm(centres[i] - truth[h]) for i, h in enumerate(names))
+        for names in itertools.permutations(range(k))
+    ]
+    wrong = sum(named[i] != true[i] for i in everyone) / len(true)
+    return wrong, worst([True] * len(true)), worst(~trimmed), min(errors) / gap
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_all_scores_agree_with_their_definitions(seed):
+    source = np.random.default_rng(seed)
+    true = np.concatenate([[0, 1, 2], source.integers(0, 3, size=27)])
+    noisy = source.random(30) < 0.25
+    found = np.where(noisy, source.integers(0, 3, size=30), (true + 1) % 3)
+    found[:3] = (true[:3] + 1) % 3
+    trimmed = source.random(30) < 0.2
+    truth = 10 * source.normal(size=(3, 4))
+    centres = np.roll(truth, 1, axis=0) + 0.3 * source.normal(size=(3, 4))
+    expected = plain_scores(found, true, trimmed, centres, truth)
+    measured = (
+        misclustering(found, true),
+        clusterwise_misclustering(found, true),
+        clusterwise_misclustering(found, true, trimmed),
+        centre_error(centres, truth),
+    )
+    assert measured == pytest.approx(expected)
+    order = source.permutation(30)
+    assert measured[:3] == (
+        misclustering(found[order], true[order]),
+        clusterwise_misclustering(found[order], true[order]),
+        clusterwise_misclustering(found[order], true[order], trimmed[order]),
+    )
+    moved = centre_error(-7 * centres + 3, -7 * truth + 3)
+    assert moved == pytest.approx(measured[3])

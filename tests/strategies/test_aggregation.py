@@ -1,3 +1,5 @@
+import statistics
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,3 +69,13 @@ def test_inputs_are_left_as_they_were(name):
     rows = ROWS.copy()
     AGGREGATORS[name](rows)
     assert np.array_equal(rows, ROWS)
+
+
+@given(matrices)
+def test_median_agrees_with_the_standard_library(rows):
+    assert np.allclose(median(rows).estimate, [statistics.median(column) for column in rows.T])
+
+
+@given(matrices)
+def test_mean_agrees_with_an_exact_sum(rows):
+    assert np.allclose(mean(rows).estimate, [statistics.fmean(column) for column in rows.T])

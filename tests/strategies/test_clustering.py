@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.stats import ortho_group
 from sklearn.cluster import KMeans
 
@@ -11,6 +12,7 @@ from strategies.clustering import (
     random_labels,
     trimmed_kmeans,
 )
+from tests.strategies.plain_lloyd import plain_lloyd
 
 COMMON = {"iterations": 20, "assumed_fraction": 0.2}
 METHODS = {
@@ -201,3 +203,44 @@ def test_the_centres_on_the_way_are_those_of_the_labels_on_the_way(name):
     if name == "kmeans":
         first = [points[whole.history[0] == k].mean(axis=0) for k in range(3)]
         assert np.allclose(whole.centre_history[0], first)
+
+
+def optimised_median(rows):
+    """The geometric median by a general minimiser."""
+    found = minimize(
+        lambda y: np.linalg.norm(rows - y, axis=1).sum(), np.median(rows, axis=0),
+        method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000},
+    )  # fmt: skip
+    return found.x
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kgeomedians_agree_with_a_plain_loop_around_a_general_minimiser(seed):
+    source = np.random.default_rng(seed)
+    points = source.normal(size=(45, 2))
+    initial = source.integers(0, 3, size=45)
+    labels, centres = plain_lloyd(points, initial, 3, optimised_median)
+    result = kgeomedians(points, initial[None], k=3, iterations=50, assumed_fraction=0.0)
+    assert np.array_equal(result.labels, labels)
+    assert np.allclose(result.centres, centres, atol=1e-3)
+
+
+@pytest.mark.parametrize("radius", [0.6, 1.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_trimmed_kmeans_agrees_with_a_plain_loop_of_algorithm_2(seed, radius):
+    source = np.random.default_rng(seed)
+    points = source.normal(size=(45, 2))
+    initial = source.integers(0, 3, size=45)
+
+    def ball_mean(rows):
+        median = optimised_median(rows)
+        inside = np.linalg.norm(rows - median, axis=1) <= radius * 0.9 * np.sqrt(2)
+        return rows[inside].mean(axis=0) if inside.any() else median
+
+    labels, centres = plain_lloyd(points, initial, 3, ball_mean)
+    result = trimmed_kmeans(
+        points, initial[None], k=3, iterations=100, assumed_fraction=0.0, radius=radius, sigma=0.9
+    )
+    assert 0 < result.trimmed.sum() < 45
+    assert np.array_equal(result.labels, labels)
+    assert np.allclose(result.centres, centres, atol=1e-3)

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import ortho_group
@@ -46,11 +48,12 @@ def test_machines_at_the_threshold_are_not_joined():
     assert cut(POINTS, k=2, threshold=1.001).stopped.startswith("cut at 1.001: 4 components")
 
 
-def test_leftovers_may_be_ordinary_members():
-    result = cut(POINTS, k=2, threshold=1.5, leftovers="nearest")
-    assert result.labels.tolist() == [0, 0, 0, 1, 1, 1, 1]
-    assert not result.trimmed.any()
-    assert result.centres.tolist() == [[1.0], [10.5]]
+def test_leftovers_that_are_members_change_labels_and_centres_in_nothing():
+    out, nearest = (cut(POINTS, k=2, threshold=1.5, leftovers=how) for how in ("out", "nearest"))
+    assert out.trimmed.sum() == 2
+    assert not nearest.trimmed.any()
+    assert np.array_equal(out.labels, nearest.labels)
+    assert np.array_equal(out.centres, nearest.centres)
 
 
 def test_the_widest_gap_by_hand():
@@ -141,3 +144,53 @@ def test_order_translation_scale_and_rotation_do_not_change_the_clusters():
         again = cut(moved)
         assert misclustering(again.labels, result.labels[order]) == 0
         assert np.array_equal(again.trimmed, result.trimmed[order])
+
+
+def plain_cut(points, k, assumed_fraction):
+    """Every threshold between two distances, by the definition: the widest allowed gap."""
+    m = len(points)
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    connected, lengths = {0}, []
+    while len(connected) < m:  # the tree's edges, as Prim found them
+        outside = [i for i in range(m) if i not in connected]
+        reach = {i: min(distances[i, j] for j in connected) for i in outside}
+        nearest = min(outside, key=reach.get)
+        lengths.append(reach[nearest])
+        connected.add(nearest)
+    lengths = sorted(lengths)
+    edges = [lengths[0] / 2, *lengths, 2 * lengths[-1]]
+    cuts = []
+    for low, high in itertools.pairwise(edges):
+        if low == high:
+            continue
+        groups = searched_components(points, np.sqrt(low * high))
+        sizes = sorted((len(group) for group in groups), reverse=True) + [0] * k
+        cuts.append((high / low, sum(sizes[:k]), sizes[k - 1], np.sqrt(low * high)))
+    largest = max(smallest for _, _, smallest, _ in cuts)
+    even = [cut for cut in cuts if cut[2] >= (1 - assumed_fraction) * largest]
+    enough = [cut for cut in even if cut[1] >= (1 - assumed_fraction) * m]
+    return max(enough or even)[3]
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_automatic_threshold_agrees_with_trying_every_cut(seed, k):
+    source = np.random.default_rng(seed)
+    points = source.normal(size=(24, 2)) + 4 * source.integers(0, 3, size=(24, 1))
+    threshold = plain_cut(points, k, 0.35)
+    automatic, given = cut(points, k=k), cut(points, k=k, threshold=threshold)
+    assert automatic.stopped == given.stopped
+    assert np.array_equal(automatic.labels, given.labels)
+    assert np.array_equal(automatic.trimmed, given.trimmed)
+
+
+@pytest.mark.parametrize("threshold", [2.0, 3.5])
+def test_a_given_threshold_moves_with_order_translation_scale_and_rotation(threshold):
+    points, _ = three_groups(seed=3)
+    result = cut(points, threshold=threshold)
+    source = np.random.default_rng(8)
+    order = source.permutation(len(points))
+    moved = -0.01 * points[order] @ ortho_group.rvs(6, random_state=1) + 1000
+    again = cut(moved, threshold=0.01 * threshold)
+    assert misclustering(again.labels, result.labels[order]) == 0
+    assert again.trimmed.sum() == result.trimmed.sum()

@@ -30,6 +30,9 @@ def test_an_aggregate_by_hand():
     result = aggregate(rows, sigma=1.0, **FILTER)
     assert result.estimate == pytest.approx([0.0])
     assert result.kept.tolist() == [True, True, True, False]
+    assert (result.iterations, result.stopped) == (1, "within the bound")
+    few = aggregate(np.append(rows, rows[3:] + 20, axis=0), sigma=1.0, factor=1.3, removable=0.2)
+    assert few.stopped == "removal limit"
 
 
 @pytest.mark.parametrize("dim", [1, 5, 100])
@@ -80,7 +83,7 @@ def test_clusters_by_hand():
     assert result.trimmed.tolist() == [False] * 6 + [True]
     assert np.allclose(result.centres, [[1.0], [11.0]])
     assert result.history.tolist() == [[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1]]
-    assert result.stopped == "fixed point"
+    assert result.stopped == "fixed point; filter: within the bound in 2 clusters, after 1 removals"
 
 
 @pytest.mark.parametrize("dim", [3, 60])

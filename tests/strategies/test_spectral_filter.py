@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, ortho_group
 
 from strategies.aggregation import mean, median, spectral_filter
+from strategies.aggregation.spread import Spread
 
 OPTIONS = {"factor": 1.3, "removable": 0.45}
 
@@ -130,6 +131,19 @@ def test_twenty_thousand_dimensions():
     error = np.linalg.norm(result.estimate)
     assert error == pytest.approx(sqrt(20_000 / 40), rel=0.05)
     assert np.linalg.norm(median(rows).estimate) > 1.5 * error
+
+
+def test_twenty_thousand_dimensions_and_more_rows_than_are_decomposed_as_a_whole():
+    """520 rows take neither Gram matrix: the leading direction is found by Lanczos."""
+    rows = with_liars(honest=380, liars=140, dim=20_000, distance=60.0)
+    assert Spread(rows[:, :600])._gram is None
+    tracemalloc.start()
+    result = spectral_filter(rows, sigma=1.0, **OPTIONS)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * rows.nbytes  # a d x d matrix has 38 times the size of the rows
+    assert np.flatnonzero(~result.kept).tolist() == list(range(380, 520))
+    assert result.stopped == "within the bound"
 
 
 def test_liars_in_one_place_do_no_harm_up_to_almost_half():

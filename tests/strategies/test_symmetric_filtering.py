@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
+from server.scores import misclustering
+from server.wiring import algorithm_of
 from strategies.aggregation import Aggregate, iterative_filtering, mean, median
-from strategies.clustering import symmetric_iterative_filtering
+from strategies.clustering import symmetric_filtering, symmetric_iterative_filtering
+from tagma.errors import SettingError
+from tagma.settings import compose
+from tests.strategies.test_clustering import starts
+from tests.strategies.test_spectral_filter import plain_filter
 
 FILTER = partial(iterative_filtering, factor=1.3, removable=0.3)
 
@@ -96,3 +102,77 @@ def test_more_parts_than_points_are_an_error(iterations):
         symmetric_iterative_filtering(
             np.ones((10, 2)), np.ones(2), iterations=iterations, estimate=mean
         )
+
+
+def test_the_filter_by_hand():
+    """The first part flips to 0, 1, 2 and 50, of which 50 goes; the second keeps 1, 1 and 4."""
+    points = np.array([[0.0], [1.0], [-2.0], [50.0], [1.0], [-1.0], [4.0]])
+    result = symmetric_iterative_filtering(
+        points, np.array([0.5]), iterations=2,
+        estimate=partial(iterative_filtering, factor=1.3, removable=0.3, sigma=1.5),
+    )  # fmt: skip
+    assert result.history.tolist() == [[0.5], [1.0], [2.0]]
+    assert result.trimmed.tolist() == [False, False, False, True, False, False, False]
+    assert result.labels.tolist() == [1, 1, -1, 1, 1, -1, 1]
+    assert result.stopped == "all 2 parts used; the last estimate: within the bound"
+
+
+def test_the_filter_agrees_with_a_loop_around_a_full_eigendecomposition():
+    points, _, theta = two_clusters()
+    found, dropped = theta + 1, []
+    for t in range(4):
+        part = points[100 * t : 100 * (t + 1)]
+        signed = part * np.where(part @ found < 0, -1, 1)[:, None]
+        kept = plain_filter(signed, 1.0, factor=1.3, removable=0.3)
+        dropped += [100 * t + row for row in range(100) if row not in kept]
+        found = signed[kept].mean(axis=0)
+    result = symmetric_iterative_filtering(
+        points, theta + 1, iterations=4,
+        estimate=partial(iterative_filtering, factor=1.3, removable=0.3, sigma=1.0),
+    )  # fmt: skip
+    assert np.allclose(result.theta, found)
+    assert np.flatnonzero(result.trimmed).tolist() == dropped
+
+
+def test_the_order_within_a_part_does_not_matter():
+    points, _, theta = two_clusters()
+    source = np.random.default_rng(1)
+    order = np.concatenate([100 * t + source.permutation(100) for t in range(4)])
+    first, second = (
+        symmetric_iterative_filtering(rows, theta, iterations=4, estimate=FILTER)
+        for rows in (points, points[order])
+    )
+    assert np.allclose(first.history, second.history)
+    assert np.array_equal(first.labels[order], second.labels)
+    assert np.array_equal(first.trimmed[order], second.trimmed)
+
+
+OPTIONS = {"k": 2, "iterations": 4, "assumed_fraction": 0.2, "factor": 1.3, "removable": 0.3}
+
+
+def test_as_a_clustering_it_finds_both_clusters_from_random_labels():
+    points, signs, theta = two_clusters()
+    result = symmetric_filtering(points, starts(400, 2), **OPTIONS)
+    honest = np.linalg.norm(points, axis=1) < 15
+    assert misclustering(result.labels[honest], (signs[honest] + 1) // 2) < 0.02
+    assert np.array_equal(result.centres[0], -result.centres[1])
+    assert min(np.linalg.norm(centre - theta) for centre in result.centres) < 0.5
+    assert result.trimmed[~honest].all()
+    assert result.trimmed[honest].mean() < 0.05
+    assert result.history.shape == (5, 400)
+    assert np.array_equal(result.history[-1], result.labels)
+    assert result.stopped.startswith("all 4 parts used")
+
+
+def test_fewer_points_than_iterations_are_as_many_iterations():
+    result = symmetric_filtering(np.array([[1.0], [-1.2]]), starts(2, 2), **OPTIONS)
+    assert result.iterations == 2
+    assert np.isfinite(result.centres).all()
+
+
+def test_the_settings_of_the_general_form_choose_it():
+    target = "clustering._target_=strategies.clustering.symmetric_filtering.symmetric_filtering"
+    chosen = ["clustering=iterative_filtering", target]
+    algorithm_of(compose([*chosen, "task.clusters=2"]))
+    with pytest.raises(SettingError, match=r"clustering\.k=5: should be less than or equal to 2"):
+        algorithm_of(compose(chosen))

@@ -98,3 +98,17 @@ def test_the_search_agrees_with_trying_every_gamma(points, clusters, min_size):
         large = sizes[sizes >= min_size]
         assert len(large) == clusters
         assert large.sum() == max(held.values())
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**31 - 1), st.integers(1, 4))
+def test_the_search_moves_with_order_translation_scale_and_rotation(seed, clusters):
+    points = clouds(seed, points=50, dim=3)
+    gamma = search_gamma(single_linkage(points), clusters, 5)
+    source = np.random.default_rng(seed)
+    rotation = np.linalg.qr(source.normal(size=(3, 3)))[0]
+    moved = 4.0 * points[source.permutation(50)] @ rotation + [10.0, -3.0, 1.0]
+    again = search_gamma(single_linkage(moved), clusters, 5)
+    assert (again is None) == (gamma is None)
+    if gamma is not None:
+        assert again == pytest.approx(4 * gamma)

@@ -1,0 +1,30 @@
+"""Linear regressions with heavy-tailed noise, and a smooth loss written in torch.
+
+The data are those of `MixtureHuber`. The loss of the residual r = <x, w> - y is
+
+    delta^2 log cosh(r / delta):   r^2 / 2 for small r, delta |r| - delta^2 log 2 for large,
+
+Huber's without its kinks in the second derivative. Only the loss is written here; the gradient is
+torch's (`tasks.torch_loss`), so this is also the pattern for a loss of your own. The noise is
+symmetric, so the risk minimiser is w*_k exactly; the Hessian is at most I_d, so step 1 is safe.
+"""
+
+from typing import TYPE_CHECKING
+
+from tasks.mixture_huber import MixtureHuber
+from tasks.torch_loss import TorchLoss
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class MixtureLogCosh(TorchLoss, MixtureHuber):
+    """K linear regressions with Student's noise and the log-cosh loss."""
+
+    def torch_loss(self, model: "Tensor", inputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """The mean of delta^2 log cosh(r / delta), as |s| + log(1 + e^(-2|s|)) - log 2."""
+        import torch
+
+        scaled = torch.abs(inputs @ model - targets) / self.delta
+        softened = torch.nn.functional.softplus(-2 * scaled)
+        return self.delta**2 * (scaled + softened - torch.log(torch.tensor(2.0))).mean()
