@@ -38,7 +38,9 @@ def main(arguments: list[str]) -> None:
         given.keys, given.superlink, number=given.number, of=given.of, port=given.port, **roles
     )
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    environment = node_environment(os.environ, shim(cache / "tagma" / "bin"))
+    # The image has the folder ready, since its containers can execute nothing that they write.
+    shims = Path(os.environ.get("TAGMA_SHIMS") or cache / "tagma" / "bin")
+    environment = node_environment(os.environ, shim(shims))
     found = shutil.which(command[0], path=environment["PATH"])
     if found is None:
         raise EngineError(f"the command {command[0]} is missing: pip install flwr")
