@@ -39,8 +39,9 @@ def main(arguments: list[str]) -> None:
     )
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     # The image has the folder ready, since its containers can execute nothing that they write.
-    shims = Path(os.environ.get("TAGMA_SHIMS") or cache / "tagma" / "bin")
-    environment = node_environment(os.environ, shim(shims))
+    ready = os.environ.get("TAGMA_SHIMS")
+    shims = Path(ready) if ready else shim(cache / "tagma" / "bin")
+    environment = node_environment(os.environ, shims)
     found = shutil.which(command[0], path=environment["PATH"])
     if found is None:
         raise EngineError(f"the command {command[0]} is missing: pip install flwr")
