@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from flwr.app import ConfigRecord, Message, RecordDict
-from flwr.proto.node_pb2 import NodeInfo
+from flwr.app import ConfigRecord, Message
 from flwr.serverapp import Grid
-from flwr.supercore.run import Run
 from scipy.spatial.distance import cdist
 
 from attacks.attack import FederationView, OmniscientAttack
 from attacks.schedule import Adversary
 from tagma.arrays import Array, Labels, Mask
 from tagma.errors import FederationError
+from tagma.passing_grid import PassingGrid
 from tagma.streams import stream
 from tagma.wire import ABOUT, MACHINE, MODEL, UPDATE, MalformedVector, pack, unpack, unpack_any
 
@@ -35,7 +34,7 @@ class _Answer:
     update: Array
 
 
-class AttackedGrid(Grid):
+class AttackedGrid(PassingGrid):
     """A Grid whose Byzantine machines collude; who they are is known by machine number.
 
     `groups` is the true group of every machine, -1 for none; None if the task knows no groups.
@@ -51,7 +50,7 @@ class AttackedGrid(Grid):
         dim: int,
         seed: int,
     ) -> None:
-        self._grid = grid
+        super().__init__(grid)
         self._adversary = adversary
         self._groups = np.zeros_like(adversary.byzantine, dtype=int) if groups is None else groups
         self._rehearsal = rehearsal
@@ -169,36 +168,6 @@ class AttackedGrid(Grid):
         except (MalformedVector, ValueError, KeyError):
             return None
         return update if np.isfinite(update).all() else None
-
-    # The rest passes through.
-
-    def set_run(self, run: Run) -> None:
-        """Set the run of the real Grid."""
-        self._grid.set_run(run)
-
-    @property
-    def run(self) -> Run:
-        """The run of the real Grid."""
-        return self._grid.run
-
-    def create_message(
-        self,
-        content: RecordDict,
-        message_type: str,
-        dst_node_id: int,
-        group_id: str,
-        ttl: float | None = None,
-    ) -> Message:
-        """Create a message on the real Grid."""
-        return self._grid.create_message(content, message_type, dst_node_id, group_id, ttl)
-
-    def get_node_ids(self) -> Iterable[int]:
-        """The nodes of the real Grid."""
-        return self._grid.get_node_ids()
-
-    def get_nodes(self) -> Iterable[NodeInfo]:
-        """The nodes of the real Grid, with their details."""
-        return self._grid.get_nodes()
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         """Not offered: an attack needs all replies of a round together."""

@@ -23,6 +23,7 @@ from server.wiring import algorithm_of, warnings_of
 from tagma.errors import TagmaError
 from tagma.plugins import build
 from tagma.settings import CONF, Settings, compose, explain_outside, from_config
+from tasks.chosen import task_of
 
 _HELP = """tagma run [overrides]: one federation, from local models to a report.
 
@@ -80,7 +81,7 @@ def check(settings: Settings) -> None:
     algorithm = algorithm_of(settings)
     solver_of(settings)
     try_attacks(settings, algorithm.stage)
-    build("engine", settings.choice("engine"))
+    build("engine", settings.choice("engine"), machines=task_of(settings).machines)
 
 
 def _job(config: DictConfig) -> None:
@@ -115,7 +116,7 @@ def run(settings: Settings, folder: Path) -> None:
         warn(warning)
     for stale in RESULTS if settings.resume else (*RESULTS, CHECKPOINT):
         (folder / stale).unlink(missing_ok=True)
-    engine = build("engine", settings.choice("engine"))
+    engine = build("engine", settings.choice("engine"), machines=task_of(settings).machines)
     with RunProgress(settings.rounds + 1) as progress:
         # The oracle comes first: once metrics.json is there, the result is whole but for the page.
         oracle = oracle_errors(settings)

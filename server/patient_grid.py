@@ -8,19 +8,19 @@ round has taken so far, and a slow round costs the SuperLink four requests a sec
 import time
 from collections.abc import Callable, Iterable
 
-from flwr.app import Message, RecordDict
-from flwr.proto.node_pb2 import NodeInfo
+from flwr.app import Message
 from flwr.serverapp import Grid
-from flwr.supercore.run import Run
+
+from tagma.passing_grid import PassingGrid
 
 _SHORTEST, _LONGEST, _GROWTH = 0.05, 0.25, 1.2
 
 
-class PatientGrid(Grid):
+class PatientGrid(PassingGrid):
     """Another Grid with `send_and_receive` made of its push and pull."""
 
     def __init__(self, grid: Grid, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._grid = grid
+        super().__init__(grid)
         self._sleep = sleep
 
     def send_and_receive(
@@ -38,41 +38,3 @@ class PatientGrid(Grid):
                 replies.append(reply)
                 waiting.discard(reply.metadata.reply_to_message_id)
         return replies
-
-    # The rest passes through.
-
-    def set_run(self, run: Run) -> None:
-        """Set the run of the real Grid."""
-        self._grid.set_run(run)
-
-    @property
-    def run(self) -> Run:
-        """The run of the real Grid."""
-        return self._grid.run
-
-    def create_message(
-        self,
-        content: RecordDict,
-        message_type: str,
-        dst_node_id: int,
-        group_id: str,
-        ttl: float | None = None,
-    ) -> Message:
-        """Create a message on the real Grid."""
-        return self._grid.create_message(content, message_type, dst_node_id, group_id, ttl)
-
-    def get_node_ids(self) -> Iterable[int]:
-        """The nodes of the real Grid."""
-        return self._grid.get_node_ids()
-
-    def get_nodes(self) -> Iterable[NodeInfo]:
-        """The nodes of the real Grid, with their details."""
-        return self._grid.get_nodes()
-
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        """Push on the real Grid."""
-        return self._grid.push_messages(messages)
-
-    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
-        """Pull on the real Grid."""
-        return self._grid.pull_messages(message_ids)

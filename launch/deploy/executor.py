@@ -35,13 +35,17 @@ _OWN = {"tagma", "tasks", "strategies", "attacks", "client", "server", "conf"}
 
 
 def shim(folder: Path) -> Path:
-    """Put a script by the command's name into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """A folder with a script by the command's name; made unless it is there."""
+    text = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m launch.deploy.executor "$@"\n'
     script = folder / COMMAND
-    partial = folder / f".{COMMAND}.{os.getpid()}"
-    partial.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m {__name__} "$@"\n')
-    partial.chmod(0o755)
-    os.replace(partial, script)
+    if not script.exists() or script.read_text() != text:
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = folder / f".{COMMAND}.{os.getpid()}"
+        partial.write_text(text)
+        partial.chmod(0o755)
+        os.replace(partial, script)
+    if not os.access(script, os.X_OK):  # for example on a file system mounted noexec
+        print(f"{script} cannot be executed; clients start slowly", file=sys.stderr)
     return folder
 
 
@@ -107,12 +111,17 @@ def _help(tasks: IO[str], run_clientapp: Callable[..., None]) -> NoReturn:
     os._exit(0)
 
 
+def warm_up() -> None:
+    """Let a small client compute once, so that all it needs is imported."""
+    import_module("client.app")
+    settings = import_module("tagma.settings").compose(_SMALL)
+    import_module("client.machine").make_machine(settings, 0, None).erm()
+
+
 def _import_ahead() -> None:
-    """Let a small client compute once, to import all it needs, then forget our own part of it."""
+    """Import what a client needs, then forget our own part of it."""
     with suppress(Exception):  # whatever is wrong shows where the client runs
-        import_module("client.app")
-        settings = import_module("tagma.settings").compose(_SMALL)
-        import_module("client.machine").make_machine(settings, 0, byzantine=False).erm()
+        warm_up()
     for name in [name for name in sys.modules if name.partition(".")[0] in _OWN]:
         del sys.modules[name]
 

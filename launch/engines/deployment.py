@@ -18,7 +18,6 @@ from server.events import Observer
 from server.folder import METRICS
 from tagma.errors import EngineError, SettingError
 from tagma.settings import Settings
-from tasks.chosen import task_of
 
 
 class Deployment:
@@ -27,6 +26,7 @@ class Deployment:
     def __init__(
         self,
         *,
+        machines: int,
         local_nodes: Annotated[int, Ge(1)] | None,
         address: str | None,
         root_certificates: str | None,
@@ -35,6 +35,10 @@ class Deployment:
         if (local_nodes is None) == (address is None):
             raise SettingError(
                 "engine", "deployment", "give engine.local_nodes=N or engine.address=HOST:PORT"
+            )
+        if local_nodes is not None and local_nodes != machines:
+            raise SettingError(
+                "engine.local_nodes", local_nodes, f"must be task.machines={machines}"
             )
         if address is not None:
             if root_certificates is None:
@@ -48,11 +52,6 @@ class Deployment:
 
     def __call__(self, settings: Settings, folder: Path, observer: Observer) -> None:
         """Run the federation; its results must be in the folder afterwards."""
-        machines = task_of(settings).machines
-        if self.local_nodes is not None and self.local_nodes != machines:
-            raise SettingError(
-                "engine.local_nodes", self.local_nodes, f"must be task.machines={machines}"
-            )
         folder.mkdir(parents=True, exist_ok=True)
         log = folder / "run.log"
         overrides = placed(settings, self.results or folder.resolve())

@@ -41,6 +41,7 @@ def test_a_run_leaves_its_folder_and_a_table(tmp_path):
         (["clustering=nonsense"], "clustering=nonsense"),
         (["clustering.raduis=2"], "clustering.raduis=2"),
         (["optimiser.step=-1"], "optimiser.step=-1"),
+        (["engine=ray", "engine.cpus_per_client=1000"], "engine.cpus_per_client=1000"),
         (["-m", "rounds=-1,-2"], "rounds=-1"),
     ],
 )
@@ -122,7 +123,9 @@ def test_a_plugin_of_the_users_own_is_found_where_the_user_works(tmp_path):
 
 @pytest.mark.parametrize(
     "arguments", [["--help"], [], ["run", "--help"], ["bench", "--help"], ["list", "--help"],
-                  ["report", "--help"], ["bench", "speed", "--help"]],
+                  ["report", "--help"], ["bench", "speed", "--help"],
+                  ["resume", "--help"], ["compose", "--help"], ["keys", "--help"],
+                  ["register", "--help"], ["node", "--help"], ["proxy", "--help"]],
 )  # fmt: skip
 def test_help_teaches(arguments, tmp_path):
     done = tagma(*arguments, cwd=tmp_path)

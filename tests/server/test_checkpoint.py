@@ -41,7 +41,7 @@ def whole(folder):
     return json.dumps(metrics), load_file(folder / "models.safetensors")["models"]
 
 
-@pytest.mark.parametrize("attack", ["poisoned_regression", "sign_flip", "ipm"])
+@pytest.mark.parametrize("attack", ["poisoned_regression", "sign_flip", "ipm", "infiltrate"])
 @pytest.mark.parametrize("dies_in", [2, 4, 6])
 def test_a_resumed_run_has_the_numbers_of_one_that_was_not_interrupted(attack, dies_in, tmp_path):
     run(tmp_path / "a", f"attack={attack}")
@@ -90,9 +90,8 @@ from attacks.attack import LocalAttack
 import os, pathlib
 class Dying(LocalAttack):
     def forge(self, honest, view):
-        rounds = 0
-        if view.model is not None:
-            rounds = pathlib.Path("out/history.csv").read_text().count("\\n")
+        history = pathlib.Path("out/history.csv")
+        rounds = history.read_text().count("\\n") if history.exists() else 0
         if rounds == 4 and not os.path.exists("resumed"):
             os._exit(9)
         return honest

@@ -124,6 +124,7 @@ def test_a_cluster_with_too_few_replies_keeps_its_model_and_says_so(tmp_path):
     assert any("kept its model in round 3" in text for text in metrics["warnings"])
 
 
-def test_an_attack_on_the_whole_federation_meets_late_machines_too(tmp_path):
-    metrics, _ = run(tmp_path, dict.fromkeys(range(3, 9), NODE), "attack=ipm")
+@pytest.mark.parametrize("attack", ["ipm", "infiltrate", "split", "mimic"])
+def test_an_attack_on_the_whole_federation_meets_late_machines_too(attack, tmp_path):
+    metrics, _ = run(tmp_path, dict.fromkeys(range(3, 9), NODE), f"attack={attack}")
     assert metrics["participation"]["joined_late"] == {str(ODD): 3}
