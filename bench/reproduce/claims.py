@@ -47,9 +47,11 @@ def number(value: float) -> str:
     return f"{value:.2e}"
 
 
-def as_markdown(title: str, claims: Sequence[Claim], notes: str) -> str:
+def as_markdown(
+    title: str, claims: Sequence[Claim], notes: str, heading: str = "the paper says"
+) -> str:
     """The table as a page."""
-    lines = [f"# {title}", "", "| the paper says | we measure | holds? |", "|---|---|---|"]
+    lines = [f"# {title}", "", f"| {heading} | we measure | holds? |", "|---|---|---|"]
     words = {True: "yes", False: "no", None: "-"}
     lines += [f"| {claim.says} | {claim.measured} | {words[claim.holds]} |" for claim in claims]
     return "\n".join([*lines, "", notes.strip(), ""]) if notes else "\n".join([*lines, ""])

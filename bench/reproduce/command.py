@@ -23,6 +23,7 @@ _NAMES = (
     "theory",
     "two_clusters",
     "high_dimension",
+    "beyond",
 )
 
 _HELP = """tagma reproduce NAME [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]
@@ -81,7 +82,9 @@ def write(experiment: Experiment, rows: Sequence[Row], folder: Path) -> None:
         table.writeheader()
         table.writerows(rows)
     claims = experiment.claims(rows)
-    path.with_suffix(".md").write_text(as_markdown(experiment.about, claims, experiment.notes))
+    path.with_suffix(".md").write_text(
+        as_markdown(experiment.about, claims, experiment.notes, experiment.heading)
+    )
     experiment.draw(rows, path)
     console.print(_table(experiment, claims))
     say(f"results: {path}.csv, .svg, .png, .md")
@@ -89,7 +92,7 @@ def write(experiment: Experiment, rows: Sequence[Row], folder: Path) -> None:
 
 def _table(experiment: Experiment, claims: Sequence[Claim]) -> Table:
     table = Table(title=experiment.about, title_justify="left", title_style="bold")
-    for column in ("the paper says", "we measure", "holds?"):
+    for column in (experiment.heading, "we measure", "holds?"):
         table.add_column(column)
     words = {True: "[green]yes[/]", False: "[red]no[/]", None: "-"}
     for claim in claims:

@@ -31,6 +31,8 @@ class Experiment:
     """Write the figure as PATH.svg and PATH.png."""
     notes: str = ""
     """What a reader of the table should know."""
+    heading: str = "the paper says"
+    """Over the first column of the table."""
 
 
 def runs(
