@@ -118,7 +118,7 @@ def _put_together(tensors: dict[str, Any], values: dict[str, Any]) -> State:
         name: tuple(value) if isinstance(value, list) else value
         for name, value in (tensors | values).items()
     }
-    outer = {name: value for name, value in parts.items() if "." not in name}
+    outer: dict[str, Any] = {name: value for name, value in parts.items() if "." not in name}
     for name, kind in _PARTS.items():
         prefix = f"{name}."
         inner = {k.removeprefix(prefix): v for k, v in parts.items() if k.startswith(prefix)}
