@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from bench.cells import ArrayCell, Cell, RunCell
+from bench.reproduce.beyond_figure import draw
 from bench.reproduce.claims import Claim
 from bench.reproduce.experiment import Experiment, Row, values
-from bench.reproduce.figures import figure, look
 from launch.run import check
 from tagma.errors import TagmaError
 from tagma.settings import compose
@@ -285,27 +285,16 @@ def _mean_error(rows: Sequence[Row], method: str) -> float:
 
 
 def _draw(rows: Sequence[Row], path: Path) -> None:
-    words = {"tagma": "nothing known", "paper": "the paper, labels given", "oracle": "no liars"}
-    with figure(path, columns=2) as (left, right):
-        for index, (name, label) in enumerate(words.items()):
-            means = [np.mean(values(rows, method, name)) for method in _ERRORS]
-            left.plot(_ALPHAS, means, label=label, **look(index))
-        left.set_yscale("log")
-        left.set_xlabel("share of liars")
-        left.set_ylabel("estimation error")
-        left.legend()
-        oracle = _mean_error(rows, _ORACLE)
-        places = np.arange(len(_ATTACKS))
-        for index, preset in enumerate(("tagma", "paper")):
-            errors = [_mean_error(rows, f"{attack}: {preset}") for attack in _ATTACKS]
-            heights = np.minimum(np.array(errors) / oracle, 1e3)
-            style = look(index) | {"linestyle": "none", "markersize": 4}
-            right.plot(heights, places, label=f"preset={preset}", **style)
-        right.axvline(1, color="black", linewidth=0.8)
-        right.set_xscale("log")
-        right.set_yticks(places, _ATTACKS, fontsize=6)
-        right.set_xlabel("error / error without the liars (1000: or more)")
-        right.legend()
+    errors = {
+        name: [float(np.mean(values(rows, method, name))) for method in _ERRORS]
+        for name in ("tagma", "paper", "oracle")
+    }
+    oracle = _mean_error(rows, _ORACLE)
+    attacks = {
+        preset: [_mean_error(rows, f"{attack}: {preset}") / oracle for attack in _ATTACKS]
+        for preset in ("tagma", "paper")
+    }
+    draw(path, _ALPHAS, errors, list(_ATTACKS), attacks)
 
 
 EXPERIMENT = Experiment(
