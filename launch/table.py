@@ -20,7 +20,7 @@ def _clusters(metrics: dict[str, Any]) -> Table:
     names = {"size": "machines", "byzantine": "Byzantine", "error_bound": "error below"}
     keys = ["size", "honest", "byzantine", "trimmed", "excluded", "rejected", "scatter",
             "error_bound"]  # fmt: skip
-    for key in ("excluded", "rejected"):
+    for key in ("excluded", "rejected", "error_bound"):
         if not any(cluster[key] for cluster in metrics["clusters"]):
             keys.remove(key)
     table.add_column("cluster", justify="right")

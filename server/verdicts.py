@@ -10,7 +10,8 @@ from strategies.error_bars import error_bound
 def verdicts(state: State, seen: list[str | None]) -> list[dict[str, Any]]:
     """Per cluster: a bound on its error, how many machines are excluded, and why it is suspect.
 
-    The bound is in the units of the estimation error, ||w - w*|| / sqrt(d). `seen` are suspicions
+    The bound is in the units of the estimation error, ||w - w*|| / sqrt(d); there is none where
+    machines outside the ball take part, whose influence nobody can bound. `seen` are suspicions
     from the replies of the last round; those of stage II come first, and a cluster most of whose
     machines failed the reply check is suspect whatever the others say.
     """
@@ -19,7 +20,10 @@ def verdicts(state: State, seen: list[str | None]) -> list[dict[str, Any]]:
     rows = []
     for k in range(state.clustering.k):
         inside = state.labels == k
-        bound = error_bound(state.erms[inside & standing.counts & ~state.trimmed])
+        counting = inside & standing.counts
+        bound = None
+        if not state.trimmed[counting].any():
+            bound = error_bound(state.erms[counting])
         if bound is not None:
             bound = bound / sqrt(state.erms.shape[1])
         excluded = int((inside & standing.excluded).sum())
