@@ -11,6 +11,7 @@ help:   ## list the targets
 
 run: $(VENV)/.installed   ## the default experiment; ARGS="attack=sign_flip" changes it
 	@$(BIN)/tagma run $(ARGS)
+	@$(if $(ARGS),,$(BIN)/tagma compare)
 
 test: lint types unit   ## everything that must pass
 

@@ -13,6 +13,8 @@ _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while s
 
   tagma run [overrides]       one federation, from local models to a report
   tagma resume FOLDER         go on with a run that broke off
+  tagma compare [overrides]   the same federation three ways: not robust, the paper's, ours
+  tagma assign FOLDER DATA    the cluster and model of a client that was not there
   tagma bench NAME            benchmarks; tagma bench --help lists them
   tagma reproduce NAME        the paper's experiments, with figures and a table of claims
   tagma list [group]          what can be chosen: tasks, clusterings, aggregations, attacks, ...
@@ -27,6 +29,8 @@ Mistakes are reported in one line; --debug (or HYDRA_FULL_ERROR=1) shows where t
 _COMMANDS = {
     "run": "launch.run",
     "resume": "launch.resume",
+    "compare": "launch.compare",
+    "assign": "launch.assign",
     "bench": "bench.command",
     "reproduce": "bench.reproduce.command",
     "list": "launch.listing",

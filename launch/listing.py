@@ -67,4 +67,5 @@ def _print_attack(name: str) -> None:
 
 
 def _about(file: Path) -> str:
-    return file.read_text().partition("\n")[0].removeprefix("# ")
+    lines = file.read_text().splitlines()
+    return next(line.removeprefix("# ") for line in lines if not line.startswith("# @"))

@@ -17,15 +17,21 @@ def print_summary(metrics: dict[str, Any]) -> None:
 
 def _clusters(metrics: dict[str, Any]) -> Table:
     table = Table(title="Clusters", title_justify="left", title_style="bold")
-    for name in ("cluster", "machines", "honest", "Byzantine", "trimmed", "rejected", "scatter"):
-        table.add_column(name, justify="right")
-    keys = ("size", "honest", "byzantine", "trimmed", "rejected", "scatter")
+    names = {"size": "machines", "byzantine": "Byzantine", "error_bound": "error below"}
+    keys = ["size", "honest", "byzantine", "trimmed", "excluded", "rejected", "scatter",
+            "error_bound"]  # fmt: skip
+    for key in ("excluded", "rejected", "error_bound"):
+        if not any(cluster[key] for cluster in metrics["clusters"]):
+            keys.remove(key)
+    table.add_column("cluster", justify="right")
+    for key in keys:
+        table.add_column(names.get(key, key), justify="right")
     suspects = any(cluster["suspect"] for cluster in metrics["clusters"])
     if suspects:
         table.add_column("suspect", style="red")
     for number, cluster in enumerate(metrics["clusters"]):
         mark = ["yes" if cluster["suspect"] else ""] if suspects else []
-        table.add_row(str(number), *(_show(cluster[key]) for key in keys), *mark)
+        table.add_row(str(number), *(show(cluster[key]) for key in keys), *mark)
     return table
 
 
@@ -35,8 +41,11 @@ def _scores(metrics: dict[str, Any]) -> Table:
     table.add_column(style="bold")
     wrong = metrics["misclustering"]
     table.add_row("misclustered honest machines", "-" if wrong is None else f"{100 * wrong:.1f} %")
-    table.add_row("estimation error", _show(metrics["estimation_error"]))
-    table.add_row("  with the true clusters given", _show(metrics["oracle_error"]))
+    table.add_row("estimation error", show(metrics["estimation_error"]))
+    given = (
+        "without liars, clusters" if metrics["oracle_without_liars"] else "with the true clusters"
+    )
+    table.add_row(f"  {given} given", show(metrics["oracle_error"]))
     rejected = metrics["replies"]["rejected"]
     reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items()) or "none"
     table.add_row("rejected replies", reasons)
@@ -46,7 +55,8 @@ def _scores(metrics: dict[str, Any]) -> Table:
     return table
 
 
-def _show(value: Any) -> str:
+def show(value: Any) -> str:
+    """A number or nothing, short."""
     if value is None:
         return "-"
     if not isinstance(value, float):

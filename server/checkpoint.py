@@ -22,11 +22,13 @@ from server.events import RoundFinished
 from server.recorder import Recorder
 from strategies.algorithm import State
 from strategies.clustering import Clustering
+from strategies.screening import Standing
 from tagma import __version__
 from tagma.errors import TagmaError
 
 CHECKPOINT = "checkpoint.safetensors"
-_STAGE_TWO = "clustering"
+_PARTS: dict[str, Any] = {"clustering": Clustering, "standing": Standing}
+"""The fields of the state that are dataclasses themselves."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,10 @@ def load_checkpoint(folder: Path) -> Checkpoint:
 
 def _taken_apart(state: State) -> tuple[dict[str, Any], dict[str, Any]]:
     tensors, values = {}, {}
-    parts = {f.name: getattr(state, f.name) for f in fields(state) if f.name != _STAGE_TWO}
-    parts |= {
-        f"{_STAGE_TWO}.{f.name}": getattr(state.clustering, f.name)
-        for f in fields(state.clustering)
-    }
+    parts = {f.name: getattr(state, f.name) for f in fields(state) if f.name not in _PARTS}
+    for name, kind in _PARTS.items():
+        part = getattr(state, name)
+        parts |= {f"{name}.{f.name}": getattr(part, f.name) for f in fields(kind)}
     for name, value in parts.items():
         if isinstance(value, np.ndarray):
             tensors[name] = np.ascontiguousarray(value)
@@ -113,8 +114,13 @@ def _taken_apart(state: State) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _put_together(tensors: dict[str, Any], values: dict[str, Any]) -> State:
-    parts = tensors | values
-    prefix = f"{_STAGE_TWO}."
-    inner = {k.removeprefix(prefix): v for k, v in parts.items() if k.startswith(prefix)}
-    outer = {k: v for k, v in parts.items() if not k.startswith(prefix)}
-    return State(clustering=Clustering(**inner), **outer)
+    parts = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in (tensors | values).items()
+    }
+    outer: dict[str, Any] = {name: value for name, value in parts.items() if "." not in name}
+    for name, kind in _PARTS.items():
+        prefix = f"{name}."
+        inner = {k.removeprefix(prefix): v for k, v in parts.items() if k.startswith(prefix)}
+        outer[name] = kind(**inner)
+    return State(**outer)

@@ -6,6 +6,7 @@ from typing import Any
 
 from server.participation import notices_of, participation_of
 from server.recorder import Recorder
+from server.verdicts import screened
 from server.wiring import warnings_of
 from tagma import __version__
 from tagma.settings import Settings
@@ -26,10 +27,12 @@ def summarise(
         **scores,
         "estimation_error": errors[-1] if known else None,
         "estimation_error_per_round": errors if known else None,
+        "oracle_without_liars": None,
         "oracle_error": None,
         "oracle_error_per_round": None,
         "client_loss": _client_loss(recorder, losses),
         "clusters": recorder.clusters(),
+        "screening": screened(recorder.state),
         "clustering": {
             "name": _name(settings, "clustering"),
             "iterations": clustering.iterations,

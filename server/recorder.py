@@ -13,6 +13,7 @@ from server.scores import (
     estimation_error,
     misclustering,
 )
+from server.verdicts import verdicts
 from strategies.algorithm import QUARANTINE, State
 from strategies.suspicion import suspicions
 from strategies.three_stage import Round
@@ -152,12 +153,14 @@ class Recorder:
         state, clustering = self.state, self.state.clustering
         if self._last.stage == "erm":
             return [None] * clustering.k
+        rows = np.searchsorted(state.machines, self._last.machines)
+        counts = state.standing.counts[rows]
         return suspicions(
             clustering,
             state.erms[state.joined == 1],
             state.models,
-            state.clusters_of(self._last.machines),
-            self._last.updates,
+            state.labels[rows[counts]],
+            self._last.updates[counts],
             tolerance=self.tolerance,
         )
 
@@ -167,7 +170,7 @@ class Recorder:
         state, machines, clustering = self.state, self.state.machines, self.state.clustering
         scatter = clustering.scatter(state.erms[state.joined == 1])
         _, honest = self._known(machines)
-        suspect = self.suspicions()
+        judged = verdicts(self.state, self.suspicions())
         rejected = np.array([machine in self.rejected for machine in machines.tolist()])
         rows = []
         for k in range(clustering.k):
@@ -183,8 +186,8 @@ class Recorder:
                     "rejected": int(rejected[inside].sum()),
                     "radius": _finite(clustering.radius[k]),
                     "scatter": _finite(scatter[k]),
-                    "suspect": suspect[k],
                 }
+                | judged[k]
             )
         return rows
 

@@ -1,5 +1,6 @@
 """From settings to the parts of a federation; every setting is checked here, before it starts."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -8,6 +9,9 @@ from annotated_types import Ge, Le
 from attacks.byzantine import adversary_of
 from attacks.none import NoAttack
 from server.partial_labels import partial_labels
+from server.screening import notices_of_screening, screening_of
+from strategies.aggregation import Aggregator, filtered
+from strategies.aggregation.filtered import REMOVABLE
 from strategies.algorithm import Algorithm, ClusterMachines
 from strategies.clustering import Clusterer, Clustering, random_labels
 from strategies.clustering.initial import InitialLabels
@@ -29,12 +33,18 @@ def algorithm_of(settings: Settings) -> Algorithm:
         "strategy",
         settings.choice("strategy"),
         cluster=_cluster_machines(settings),
-        aggregate=build("aggregation", settings.choice("aggregation")),
+        aggregate=_aggregator(settings),
         optimiser=build("optimiser", settings.choice("optimiser")),
         truth=task_of(settings).truth(),
         byzantine=adversary_of(settings).byzantine,
+        screening=screening_of(settings),
     )
     return algorithm
+
+
+def _aggregator(settings: Settings) -> Aggregator:
+    aggregate: Aggregator = build("aggregation", settings.choice("aggregation"))
+    return filtered(aggregate) if settings.spectral_filter else aggregate
 
 
 def tolerance_of(settings: Settings) -> float:
@@ -43,12 +53,14 @@ def tolerance_of(settings: Settings) -> float:
     for key in ("beta", "removable", "fraction"):
         if key in group:
             return min(float(group[key]), 0.5)
-    return 0.0 if str(group[TARGET]).endswith(".mean") else _USUAL_TOLERANCE
+    if str(group[TARGET]).endswith(".mean"):
+        return REMOVABLE if settings.spectral_filter else 0.0
+    return _USUAL_TOLERANCE
 
 
 def warnings_of(settings: Settings) -> list[str]:
     """What the user should know about settings that are allowed but unwise."""
-    found = list(task_of(settings).warnings())
+    found = [*task_of(settings).warnings(), *notices_of_screening(settings)]
     for squad in adversary_of(settings).squads:
         for phase in squad.phases:
             if phase.start > settings.rounds + 1:
@@ -70,6 +82,9 @@ def warnings_of(settings: Settings) -> list[str]:
 
 def _cluster_machines(settings: Settings) -> ClusterMachines:
     group = settings.choice("clustering")
+    if "init" not in group:  # a method that needs no initial labels, nor the number of clusters
+        alone: Callable[[Array], Clustering] = build("clustering", group)
+        return lambda numbers, erms: alone(erms)
     ours = settings_of(
         _start_settings, "clustering", {key: group[key] for key in _OURS if key in group}, {}
     )

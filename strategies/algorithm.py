@@ -17,6 +17,7 @@ import numpy as np
 from strategies.aggregation import Aggregator
 from strategies.clustering import Clustering
 from strategies.optimisation import Optimiser
+from strategies.screening import NO_SCREENING, Replies, Screening, Standing
 from tagma.arrays import Array, Labels, Mask
 
 ClusterMachines = Callable[[Labels, Array], Clustering]
@@ -44,9 +45,17 @@ class State:
     """Stage II as it was; its rows belong to the machines that joined in round 1."""
     models: Array
     """One model per cluster, shape (K, d)."""
+    standing: Standing
+    """What is held against the machines."""
 
     @classmethod
-    def after(cls, machines: Labels, erms: Array, clustering: Clustering) -> "State":
+    def after(
+        cls,
+        machines: Labels,
+        erms: Array,
+        clustering: Clustering,
+        screening: Screening = NO_SCREENING,
+    ) -> "State":
         """The state after stage II; the models start at the cluster centres."""
         return cls(
             machines=machines,
@@ -56,6 +65,7 @@ class State:
             joined=np.ones(len(machines), dtype=np.int64),
             clustering=clustering,
             models=clustering.centres,
+            standing=screening.begin(clustering.trimmed),
         )
 
     def row_of(self, machine: int) -> int | None:
@@ -90,22 +100,33 @@ class ThreeStageAlgorithm:
     """Algorithm 1 of the paper."""
 
     def __init__(
-        self, *, cluster: ClusterMachines, aggregate: Aggregator, optimiser: Optimiser
+        self,
+        *,
+        cluster: ClusterMachines,
+        aggregate: Aggregator,
+        optimiser: Optimiser,
+        screening: Screening = NO_SCREENING,
     ) -> None:
         self._cluster = cluster
         self._aggregate = aggregate
         self._optimiser = optimiser
+        self._screening = screening
         self.stage = optimiser.stage
 
     def begin(self, machines: Labels, erms: Array) -> State:
         """Stage II; the models start at the cluster centres."""
-        return State.after(machines, erms, self._cluster(machines, erms))
+        return State.after(machines, erms, self._cluster(machines, erms), self._screening)
 
     def advance(self, state: State, machines: Labels, updates: Array) -> State:
-        """Stage III; a cluster without usable replies keeps its model."""
-        labels = state.clusters_of(machines)
+        """Stage III; a cluster without replies that count keeps its model."""
+        rows = np.searchsorted(state.machines, machines)
+        labels = state.labels[rows]
+        received = state.models[labels]
+        ways = self._optimiser.ways(received, updates)
+        replies = Replies(rows, labels, received, state.erms[rows], ways)
+        counts, standing = self._screening.judge(state.standing, replies)
         models = state.models.copy()
-        for cluster in np.unique(labels):
-            aggregate = self._aggregate(updates[labels == cluster]).estimate
+        for cluster in np.unique(labels[counts]):
+            aggregate = self._aggregate(updates[counts & (labels == cluster)]).estimate
             models[cluster] = self._optimiser.next_model(models[cluster], aggregate)
-        return replace(state, models=models)
+        return replace(state, models=models, standing=standing)

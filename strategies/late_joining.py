@@ -29,4 +29,5 @@ def admit(state: State, machine: int, erm: Array, round_number: int) -> State:
         labels=np.insert(state.labels, row, nearest if inside else QUARANTINE),
         trimmed=np.insert(state.trimmed, row, not inside),
         joined=np.insert(state.joined, row, round_number),
+        standing=state.standing.with_newcomer(row),
     )

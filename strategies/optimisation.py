@@ -16,6 +16,9 @@ class Optimiser(Protocol):
     def next_model(self, model: Array, aggregate: Array) -> Array:
         """The cluster's next model."""
 
+    def ways(self, models: Array, updates: Array) -> Array:
+        """How machines want to move away from the models that they received, as gradients do."""
+
 
 class GradientStep:
     """Machines send gradients; the server steps: w <- w - step * aggregate."""
@@ -28,6 +31,10 @@ class GradientStep:
     def next_model(self, model: Array, aggregate: Array) -> Array:
         """One gradient step."""
         return model - self.step * aggregate
+
+    def ways(self, models: Array, updates: Array) -> Array:
+        """The gradients themselves."""
+        return updates
 
 
 class LocalSteps:
@@ -44,3 +51,7 @@ class LocalSteps:
     def next_model(self, model: Array, aggregate: Array) -> Array:
         """The aggregate of the machines' models."""
         return aggregate
+
+    def ways(self, models: Array, updates: Array) -> Array:
+        """From what they sent to what they received."""
+        return models - updates

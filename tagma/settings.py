@@ -42,6 +42,10 @@ class Settings:
         *,
         rounds: Annotated[int, Ge(0)],
         seed: Annotated[int, Ge(0)],
+        quarantine: bool,
+        readmission: bool,
+        reply_check: bool,
+        spectral_filter: bool,
         evaluate: bool,
         oracle: bool,
         start_timeout: Annotated[float, Gt(0)],
@@ -55,6 +59,10 @@ class Settings:
     ) -> None:
         self.rounds = rounds
         self.seed = seed
+        self.quarantine = quarantine
+        self.readmission = readmission
+        self.reply_check = reply_check
+        self.spectral_filter = spectral_filter
         self.evaluate = evaluate
         self.oracle = oracle
         self.start_timeout = start_timeout

@@ -10,6 +10,7 @@ Drawing one machine's data, a loss and a gradient cost O(n d).
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated
 
@@ -37,17 +38,21 @@ class LinearMixture(ABC):
         samples: int,
         seed: int,
         scale: float = 1.0,
+        sizes: Sequence[float] | None = None,
     ) -> None:
         if clusters > machines:
             raise SettingError(
                 "task.clusters", clusters, f"must not exceed task.machines={machines}"
             )
+        if sizes is not None and len(sizes) != clusters:
+            raise SettingError("task.sizes", sizes, f"must have task.clusters={clusters} entries")
         self.machines = machines
         self.clusters = clusters
         self.dim = dim
         self.samples = samples
         self.seed = seed
         self.scale = scale
+        self.sizes = sizes
 
     @abstractmethod
     def _targets(self, scores: Array, random: np.random.Generator) -> Array:
@@ -68,7 +73,7 @@ class LinearMixture(ABC):
     @cached_property
     def _truth(self) -> Truth:
         bits = stream(self.seed, "truth").integers(0, 2, size=(self.clusters, self.dim))
-        labels = cluster_labels(self.machines, self.clusters, self.seed)
+        labels = cluster_labels(self.machines, self.clusters, self.seed, self.sizes)
         return Truth(centres=self.scale * bits.astype(np.float64), labels=labels)
 
     def truth(self) -> Truth:
@@ -92,8 +97,11 @@ class LinearMixture(ABC):
 
     def _draw(self, machine: int, purpose: str, coefficients: Array) -> Data:
         random = stream(self.seed, purpose, machine)
-        inputs = random.standard_normal((self.samples, self.dim))
+        inputs = self._inputs(random)
         return Data(inputs, self._targets(inputs @ coefficients, random))
+
+    def _inputs(self, random: np.random.Generator) -> Array:
+        return random.standard_normal((self.samples, self.dim))
 
     def loss(self, model: Array, data: Data) -> float:
         """The mean loss."""

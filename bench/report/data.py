@@ -33,6 +33,10 @@ class Cluster:
     trimmed: int | None
     radius: float | None
     client_loss: float | None
+    error_bound: float | None = None
+    """What the error should be below, in 95 of 100 cases."""
+    excluded: int | None = None
+    """Machines that failed the reply check."""
     suspect: str | None = None
     """Why its replies are not to be trusted."""
 

@@ -109,6 +109,8 @@ def _clusters(metrics: Mapping[str, Any]) -> tuple[Cluster, ...]:
             trimmed=_whole(cluster.get("trimmed")),
             radius=_number(cluster.get("radius")),
             client_loss=_number(loss),
+            error_bound=_number(cluster.get("error_bound")),
+            excluded=_whole(cluster.get("excluded")),
             suspect=None if cluster.get("suspect") is None else str(cluster["suspect"]),
         )
         for cluster, loss in zip(metrics.get("clusters") or (), losses, strict=False)

@@ -56,7 +56,7 @@ class Summary:
 
     def mean_within(self, low: float, high: float) -> Verdict:
         """Whether the figure itself is between bounds that allow for chance already."""
-        return "yes" if low <= self.mean <= high else "no"
+        return verdict(low <= self.mean <= high)
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,11 @@ class Claim:
     says: str
     measured: str
     holds: Verdict
+
+
+def verdict(holds: bool) -> Verdict:
+    """The verdict on a figure with a bound that allows for chance already."""
+    return "yes" if holds else "no"
 
 
 def summarise(sample: Sequence[float] | np.ndarray) -> Summary:
@@ -131,10 +136,16 @@ def number(value: float) -> str:
     return f"{value:.2e}"
 
 
-def as_markdown(title: str, made_by: str, claims: Sequence[Claim], notes: str) -> str:
+def as_markdown(
+    title: str,
+    made_by: str,
+    claims: Sequence[Claim],
+    notes: str,
+    heading: str = "the paper says",
+) -> str:
     """The table as a page; `made_by` is the command."""
     lines = [f"# {title}", "", f"Made by {made_by}.", ""]
-    lines += ["| the paper says | we measure | holds? |", "|---|---|---|"]
+    lines += [f"| {heading} | we measure | holds? |", "|---|---|---|"]
     lines += [_row(claim.says, claim.measured, claim.holds) for claim in claims]
     return "\n".join([*lines, "", notes.strip(), ""]) if notes else "\n".join([*lines, ""])
 

@@ -28,6 +28,7 @@ _NAMES = (
     "two_clusters",
     "k_clusters",
     "high_dimension",
+    "beyond",
 )
 
 _HELP = """tagma reproduce NAME [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]
@@ -86,7 +87,13 @@ def reproduce(
     command = ["tagma", "reproduce", experiment.name, "--trials", str(options.trials)]
     command += ["--seed", str(options.seed), *overrides]
     made_by = f"`{shlex.join(command)}` with Tagma {__version__}"
-    page = partial(as_markdown, experiment.about, made_by, notes=experiment.notes(overrides))
+    page = partial(
+        as_markdown,
+        experiment.about,
+        made_by,
+        notes=experiment.notes(overrides),
+        heading=experiment.heading,
+    )
     write(experiment, rows, folder, page)
 
 
@@ -112,7 +119,7 @@ def write(
 
 def _table(experiment: Experiment, claims: Sequence[Claim]) -> Table:
     table = Table(title=experiment.about, title_justify="left", title_style="bold")
-    for column in ("the paper says", "we measure", "holds?"):
+    for column in (experiment.heading, "we measure", "holds?"):
         table.add_column(column)
     words = {"yes": "[green]yes[/]", "no": "[red]no[/]", "undecided": "[yellow]undecided[/]"}
     for claim in claims:

@@ -32,6 +32,8 @@ class Experiment:
     """Write the figure as PATH.svg and PATH.png."""
     notes: Callable[[Sequence[str]], str]
     """What a reader of the table should know, under the user's overrides."""
+    heading: str = "the paper says"
+    """Over the first column of the table."""
 
 
 def runs(

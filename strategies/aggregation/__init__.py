@@ -1,6 +1,7 @@
 """Robust means of (m, d) arrays: pure functions, importable on their own."""
 
 from strategies.aggregation.aggregate import Aggregate, Aggregator
+from strategies.aggregation.filtered import filtered
 from strategies.aggregation.iterative_filtering import iterative_filtering
 from strategies.aggregation.mean import mean
 from strategies.aggregation.median import median
@@ -11,6 +12,7 @@ __all__ = [
     "Aggregate",
     "Aggregator",
     "Filtered",
+    "filtered",
     "iterative_filtering",
     "mean",
     "median",

@@ -1,6 +1,7 @@
 """Stage II: robust clustering of (m, d) arrays, without Flower, torch or Hydra."""
 
 from strategies.clustering.clustering import Clusterer, Clustering
+from strategies.clustering.density import density
 from strategies.clustering.edge_cutting import edge_cutting
 from strategies.clustering.geometric_median import geometric_median
 from strategies.clustering.initial import random_labels
@@ -19,6 +20,7 @@ from strategies.clustering.trimmed_kmeans import trimmed_kmeans
 __all__ = [
     "Clusterer",
     "Clustering",
+    "density",
     "edge_cutting",
     "estimate_scale",
     "geometric_median",

@@ -31,6 +31,8 @@ class Clustering:
     """The centres of the labels in `history`, shape (iterations + 1, K, d), where there are any."""
     trimmed_history: Mask | None = None
     """Which vectors those centres trim, shape (iterations + 1, m)."""
+    suspect: tuple[str | None, ...] = ()
+    """Why a cluster may not be honest, or None; one per cluster, or empty: nothing was examined."""
 
     @property
     def k(self) -> int:

@@ -7,19 +7,28 @@ and the mean of the rest is as accurate as a mean can be.
 sigma is the standard deviation of the *vectors* around their centre, not of the noise in the
 machines' data: with the latter the ball holds everything and this is plain K-means. It is estimated
 from the vectors when not given.
+
+With radius "auto" nothing is assumed of the noise: a first fit with C = 2 shows how far its members
+lie from their centres, and the final fit starts there with the ball that follows from it
+(`ball_radius`).
 """
 
-from typing import Annotated
+from math import sqrt
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
+from strategies.clustering.ball_radius import common_radius
 from strategies.clustering.clustering import Clustering
 from strategies.clustering.geometric_median import geometric_medians
 from strategies.clustering.lloyd import CentreRule, Centres, lloyd
 from strategies.clustering.points import Points
 from strategies.clustering.scale import estimate_scale
 from tagma.arrays import Array, Labels, Mask
+
+_ROUGH = 2.0
+"""C of the first fit, where it is not given."""
 
 
 def trimmed_kmeans(
@@ -29,13 +38,21 @@ def trimmed_kmeans(
     k: Annotated[int, Ge(1)],
     iterations: Annotated[int, Ge(1)],
     assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
-    radius: Annotated[float, Gt(0)],
+    radius: Annotated[float, Gt(0)] | Literal["auto"],
     sigma: Annotated[float, Gt(0)] | None = None,
 ) -> Clustering:
     """`radius` is C; an empty ball leaves the geometric median as the centre."""
     if sigma is None:
         sigma = estimate_scale(vectors, k=k, assumed_fraction=assumed_fraction)
-    ball = radius * sigma * np.sqrt(vectors.shape[1])
+    if radius == "auto":
+        rough = trimmed_kmeans(
+            vectors, initial,
+            k=k, iterations=iterations, assumed_fraction=assumed_fraction, radius=_ROUGH,
+            sigma=sigma,
+        )  # fmt: skip
+        initial, ball = rough.labels[None], common_radius(vectors, rough)
+    else:
+        ball = radius * sigma * sqrt(vectors.shape[1])
     return lloyd(
         vectors, initial, _ball_means(ball),
         k=k, iterations=iterations, assumed_fraction=assumed_fraction, radius=ball, scale=sigma,

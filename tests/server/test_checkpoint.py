@@ -72,6 +72,18 @@ def test_a_checkpoint_reads_back_as_it_was_written(tmp_path):
     assert state.clustering.centre_history.shape[1:] == (2, 5)
 
 
+def test_a_resumed_run_still_knows_what_it_holds_against_machines(tmp_path):
+    settings = ("preset=tagma", "attack=infiltrate", "attack.fraction=0.2", "task.machines=20")
+    run(tmp_path / "a", *settings)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "b", *settings, dies_in=5)
+    before = load_checkpoint(tmp_path / "b").state.standing
+    assert before.excluded.sum() >= 3
+    run(tmp_path / "b", *settings, "resume=true")
+    assert whole(tmp_path / "a")[0] == whole(tmp_path / "b")[0]
+    assert sum(cluster["excluded"] for cluster in read_metrics(tmp_path / "b")["clusters"]) >= 3
+
+
 def test_no_checkpoints_if_none_are_wanted(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, "checkpoint_every=0", dies_in=3)

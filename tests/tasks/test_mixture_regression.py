@@ -58,3 +58,25 @@ def test_more_clusters_than_machines_are_refused():
 @pytest.mark.parametrize(("samples", "warned"), [(3, True), (2, True), (30, False)])
 def test_as_many_samples_as_dimensions_bring_a_warning(samples, warned):
     assert bool(make(samples=samples).warnings()) == warned
+
+
+def test_clusters_have_the_relative_sizes_that_are_asked_for():
+    labels = make(machines=40, sizes=[3, 1]).truth().labels
+    assert np.bincount(labels).tolist() == [30, 10]
+
+
+def test_sizes_of_another_number_of_clusters_are_refused():
+    with pytest.raises(SettingError, match=r"task.sizes=.*must have task.clusters=2 entries"):
+        make(sizes=[1, 2, 3])
+
+
+def test_autoregressive_inputs_are_correlated_with_their_neighbours():
+    inputs = make(covariance="ar1", correlation=0.6, samples=40000).data(0).inputs
+    expected = [[1, 0.6, 0.36], [0.6, 1, 0.6], [0.36, 0.6, 1]]
+    assert np.allclose(np.cov(inputs.T), expected, atol=0.03)
+
+
+def test_the_targets_of_correlated_inputs_follow_the_same_regression():
+    task = make(covariance="ar1", correlation=0.6)
+    data, model = task.data(1), task.truth().centres[task.truth().labels[1]]
+    assert abs((data.targets - data.inputs @ model).std() - 0.5) < 0.03

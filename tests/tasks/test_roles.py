@@ -23,3 +23,16 @@ def test_honest_machines_are_spread_evenly_over_the_clusters(fraction):
 
 def test_seeds_choose_different_machines():
     assert not np.array_equal(byzantine_machines(50, 0.3, 1), byzantine_machines(50, 0.3, 2))
+
+
+@pytest.mark.parametrize("fraction", [0, 0.2, 0.4])
+def test_honest_machines_keep_the_given_sizes(fraction):
+    honest = ~byzantine_machines(100, fraction, seed=4)
+    labels = cluster_labels(100, 3, seed=4, sizes=[5, 3, 2])
+    sizes = np.bincount(labels[honest])
+    assert np.abs(sizes - (1 - fraction) * np.array([50, 30, 20])).max() <= 1
+
+
+def test_equal_sizes_are_no_different_from_none():
+    given = cluster_labels(60, 5, seed=2, sizes=[1, 1, 1, 1, 1])
+    assert np.array_equal(np.sort(np.bincount(given)), np.full(5, 12))

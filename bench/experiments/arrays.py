@@ -1,0 +1,64 @@
+"""A federation of least-squares machines as arrays: the same data, without messages.
+
+A gradient is H_i w - b_i, so that a round of stage III costs one product per machine, and an
+experiment can run hundreds of federations. The algorithm that runs is the real one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attacks.byzantine import adversary_of
+from client.machine import make_machine
+from tagma.arrays import Array, Mask
+from tagma.errors import TagmaError
+from tagma.settings import Settings, compose
+from tasks.chosen import task_of
+from tasks.task import LeastSquares, Truth
+
+
+@dataclass(frozen=True)
+class ArrayFederation:
+    """What m machines would send."""
+
+    settings: Settings
+    erms: Array
+    """Local models, shape (m, d)."""
+    hessians: Array
+    """X_i^T X_i / n, shape (m, d, d)."""
+    targets: Array
+    """X_i^T y_i / n, shape (m, d)."""
+    truth: Truth
+    byzantine: Mask
+
+    def gradients(self, models: Array) -> Array:
+        """The gradient of every machine at its own model, both of shape (m, d)."""
+        return np.einsum("mij,mj->mi", self.hessians, models) - self.targets
+
+
+def array_federation(overrides: Sequence[str]) -> ArrayFederation:
+    """The machines that the overrides describe; liars may only change their data."""
+    settings = compose(tuple(overrides))
+    task, adversary = task_of(settings), adversary_of(settings)
+    truth = task.truth()
+    if truth is None or not isinstance(task, LeastSquares):
+        raise TagmaError("task: an array federation needs least squares with known clusters")
+    machines = []
+    for number in range(task.machines):
+        squad = adversary.squad_of(number)
+        machines.append(make_machine(settings, number, squad.local_in(1) if squad else None))
+    inputs = [machine.data.inputs for machine in machines]
+    return ArrayFederation(
+        settings=settings,
+        erms=np.array([machine.erm() for machine in machines]),
+        hessians=np.array([x.T @ x / len(x) for x in inputs]),
+        targets=np.array(
+            [
+                x.T @ machine.data.targets / len(x)
+                for x, machine in zip(inputs, machines, strict=True)
+            ]
+        ),
+        truth=truth,
+        byzantine=adversary.byzantine,
+    )

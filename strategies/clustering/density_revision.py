@@ -1,0 +1,115 @@
+"""Which of the groups found are clusters: drop, merge and split until nothing changes.
+
+Dropped are groups of fewer than `smallest` machines, and those more than twice as wide as most
+machines' clusters: a crowd of unrelated liars. Merged are two clusters whose centres differ by less
+than noise can make two halves of one cluster differ. Split, if that succeeds, are clusters that
+spread in some direction more than noise does; and machines outside all balls may form new ones.
+"""
+
+from math import ceil, sqrt
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from strategies.clustering.density_constants import Constants
+from strategies.clustering.density_modes import find_modes
+from strategies.clustering.density_polish import OUTSIDE, Fit, polish, renumber
+from strategies.clustering.density_projection import signal_coordinates
+from tagma.arrays import Array, Labels
+
+_SAMPLE = 2000
+"""Modes are looked for among so many vectors at most."""
+_ROUNDS = 5
+"""Splits that are accepted, at most."""
+
+
+def find_clusters(vectors: Array, smallest: int, constants: Constants) -> Fit:
+    """All clusters of at least `smallest` machines."""
+    modes = _modes(vectors, smallest, constants)
+    fit = settle(vectors, modes, smallest, constants)
+    for _ in range(_ROUNDS):
+        finer = _refine(vectors, fit, smallest, constants)
+        if finer is None:
+            break
+        fit = finer
+    return fit
+
+
+def _modes(vectors: Array, smallest: int, constants: Constants) -> Labels:
+    """The modes of evenly spaced vectors, if there are very many; the others are in none yet."""
+    step = ceil(len(vectors) / _SAMPLE)
+    sample = signal_coordinates(vectors[::step], constants)
+    labels = np.full(len(vectors), OUTSIDE)
+    labels[::step] = find_modes(sample, max(2, smallest // step), constants)
+    return labels
+
+
+def settle(vectors: Array, members: Labels, smallest: int, constants: Constants) -> Fit:
+    """Polish, drop and merge until all clusters are sound."""
+    fit = polish(vectors, members, constants)
+    while fit.k:
+        unsound = (fit.sizes < smallest) | (fit.balls.scales > constants.wide * fit.balls.pooled)
+        if unsound.any():
+            members = renumber(fit.members, np.flatnonzero(unsound))
+        else:
+            pair = _indistinct(fit, len(vectors), constants)
+            if pair is None:
+                break
+            members = renumber(np.where(fit.members == pair[1], pair[0], fit.members))
+        fit = polish(vectors, members, constants)
+    return fit
+
+
+def _indistinct(fit: Fit, machines: int, constants: Constants) -> tuple[int, int] | None:
+    """The two clusters that are most clearly one, if there are any."""
+    if fit.k < 2:
+        return None
+    d = fit.centres.shape[1]
+    variance = fit.balls.pooled**2 / d
+    noise = variance * d * (1 / fit.sizes + 1 / fit.sizes[:, None])
+    gaps = squareform(pdist(fit.centres, "sqeuclidean")) - noise
+    np.fill_diagonal(gaps, np.inf)
+    first, second = np.unravel_index(gaps.argmin(), gaps.shape)
+    edge = constants.resolution * (1 + sqrt(d / machines))
+    if gaps[first, second] >= edge**2 * variance:
+        return None
+    return int(first), int(second)
+
+
+def _refine(vectors: Array, fit: Fit, smallest: int, constants: Constants) -> Fit | None:
+    """The same with at least one more cluster, or None."""
+    parts = [(_in_company(vectors, fit, smallest, constants), 1)]
+    parts += [(_stretched(vectors, fit, number, constants), 2) for number in range(fit.k)]
+    for rows, fewest in parts:
+        if len(rows) < fewest * smallest:
+            continue
+        modes = _modes(vectors[rows], smallest, constants)
+        if modes.max() + 1 < fewest:
+            continue
+        members = fit.members.copy()
+        members[rows] = np.where(modes >= 0, fit.k + modes, OUTSIDE)
+        finer = settle(vectors, members, smallest, constants)
+        if finer.k > fit.k:
+            return finer
+    return None
+
+
+def _in_company(vectors: Array, fit: Fit, smallest: int, constants: Constants) -> Labels:
+    """The machines outside that have enough neighbours to make a cluster that is not too wide."""
+    outside = np.flatnonzero(fit.members == OUTSIDE)
+    if len(outside) < smallest:
+        return outside[:0]
+    reach = 2 * sqrt(2) * constants.wide * fit.balls.pooled if fit.k else np.inf
+    near = pdist(vectors[outside]) <= reach
+    return outside[squareform(near).sum(axis=1) >= smallest - 1]
+
+
+def _stretched(vectors: Array, fit: Fit, number: int, constants: Constants) -> Labels:
+    """A cluster's rows, if its largest deviation exceeds that of isotropic noise of its scale."""
+    rows = np.flatnonzero(fit.members == number)
+    centred = vectors[rows] - fit.centres[number]
+    m, d = centred.shape
+    products = centred @ centred.T if m <= d else centred.T @ centred
+    deviation = sqrt(max(float(np.linalg.eigvalsh(products)[-1]), 0) / m)
+    edge = fit.balls.scales[number] / sqrt(d) * (1 + sqrt(d / m))
+    return rows if deviation > constants.stretch * edge else rows[:0]

@@ -1,0 +1,74 @@
+"""The reply check: a machine's updates must agree with the local model that it claimed in round 1.
+
+An honest machine's gradient at w is H_i (w - w_i), with w_i its local model and H_i the (average)
+Hessian of its own loss: it points away from w_i, and is about as long as w - w_i. How well
+(cosine) and how long (ratio) is much the same for all honest machines, of whatever cluster, so both
+are judged by their median and spread over *all* machines that take part: liars are caught even
+where they are the majority of a cluster. In local mode the way that the machine went, w minus its
+reply, takes the gradient's place.
+
+A reply strikes out if the cosine is not positive, or far below the others', or the ratio far from
+theirs. A striking reply is not used; a machine with two strikes is out for good.
+
+This assumes a smooth convex loss and that updates come from all the data of the local model, which
+must be the minimiser itself: not for stochastic gradients, nor for a strong ridge. A liar who takes
+its claimed model for the truth passes; what it can do then is left to the spectral filter.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagma.arrays import Array, Mask
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far from the others a reply may be, in robust standard deviations."""
+
+    cosine: float = 4.5
+    """The cosine may be so far below the median."""
+    ratio: float = 5.0
+    """The logarithm of the ratio may be so far from the median, on either side."""
+    strikes: int = 2
+    """A machine with so many is excluded."""
+    floor: float = 0.02
+    """Spreads below this count as this: where all agree, rounding must not decide."""
+
+
+DEFAULTS = Limits()
+
+
+def strikes(
+    models: Array,
+    erms: Array,
+    replies: Array,
+    *,
+    judges: Mask | None = None,
+    limits: Limits = DEFAULTS,
+) -> Mask:
+    """Which replies strike out, shape (m,).
+
+    `models` are those that the machines received, `erms` those that they claimed, `replies` the
+    gradients or the ways they went, all of shape (m, d). Medians and spreads are those of the rows
+    in `judges`, by default all. Cost O(m d).
+    """
+    judges = np.ones(len(models), dtype=bool) if judges is None else judges
+    claimed = models - erms
+    lengths = np.linalg.norm(claimed, axis=1), np.linalg.norm(replies, axis=1)
+    still = (lengths[0] == 0) & (lengths[1] == 0)  # at its own minimiser: nothing to disagree about
+    tiny = np.finfo(np.float64).tiny
+    claimed = claimed / np.maximum(lengths[0], tiny)[:, None]
+    replies = replies / np.maximum(lengths[1], tiny)[:, None]
+    cosine = np.einsum("ij,ij->i", claimed, replies)
+    ratio = np.log(np.maximum(lengths[1], tiny)) - np.log(np.maximum(lengths[0], tiny))
+    below = _standardised(cosine, judges, limits.floor) < -limits.cosine
+    uneven = np.abs(_standardised(ratio, judges, limits.floor)) > limits.ratio
+    struck: Mask = (below | uneven | (cosine <= 0)) & ~still
+    return struck
+
+
+def _standardised(values: Array, judges: Mask, floor: float) -> Array:
+    """Distance from the median in units of the spread, 1.48 times the median distance from it."""
+    from_median = values - np.median(values[judges])
+    return from_median / max(1.4826 * float(np.median(np.abs(from_median[judges]))), floor)

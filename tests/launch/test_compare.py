@@ -1,0 +1,17 @@
+import pytest
+
+from launch.compare import main
+from tagma.errors import TagmaError
+from tests.conftest import SMALL
+
+
+def test_one_federation_three_ways(capsys):
+    main([*SMALL, "rounds=1", "attack=none"])
+    out = capsys.readouterr().out
+    for way in ("not robust", "preset=paper", "preset=tagma", "no liars"):
+        assert way in out
+
+
+def test_what_makes_the_difference_cannot_be_set():
+    with pytest.raises(TagmaError, match=r"clustering.k=3: tagma compare chooses this itself"):
+        main(["clustering.k=3"])

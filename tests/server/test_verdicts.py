@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from server.verdicts import screened, verdicts
+from strategies.algorithm import State
+from strategies.clustering import Clustering
+from strategies.error_bars import error_bound
+from strategies.screening import Screening, Standing
+
+ERMS = np.random.default_rng(0).normal(size=(9, 4))
+LABELS = np.repeat([0, 1], [5, 4])
+
+
+def state(trimmed=(), quarantine=True, strikes=(), suspect=()):
+    outside = np.isin(np.arange(9), trimmed)
+    clustering = Clustering(
+        LABELS, np.zeros((2, 4)), outside, np.ones(2), LABELS[None], 0, "given", suspect=suspect
+    )
+    after = State.after(np.arange(9), ERMS, clustering, Screening(quarantine=quarantine))
+    struck = np.isin(np.arange(9), strikes)
+    standing = Standing(after.standing.quarantined, 2 * struck, struck, 0 * LABELS)
+    return State(**(vars(after) | {"standing": standing}))
+
+
+def test_the_bound_is_that_of_the_machines_that_count_per_entry():
+    first, second = verdicts(state(trimmed=[4], strikes=[0]), [None, None])
+    assert first["error_bound"] == pytest.approx(error_bound(ERMS[1:4]) / 2)
+    assert second["error_bound"] == pytest.approx(error_bound(ERMS[5:]) / 2)
+    assert (first["excluded"], second["excluded"]) == (1, 0)
+
+
+def test_there_is_no_bound_where_machines_outside_the_ball_take_part():
+    first, second = verdicts(state(trimmed=[4], quarantine=False), [None, None])
+    assert first["error_bound"] is None
+    assert second["error_bound"] is not None
+
+
+def test_a_cluster_most_of_which_failed_the_reply_check_is_suspect():
+    first, second = verdicts(state(strikes=[0, 1, 2, 5]), [None, "odd replies"])
+    assert first["suspect"] == "3 of 5 machines failed the reply check"
+    assert second["suspect"] == "odd replies"
+
+
+def test_what_stage_two_suspects_comes_first():
+    rows = verdicts(state(suspect=("too tight", None)), ["odd replies", None])
+    assert [row["suspect"] for row in rows] == ["too tight", None]
+
+
+def test_machines_that_do_not_count_are_listed():
+    assert screened(state(trimmed=[4], strikes=[0])) == {
+        "quarantined": [4], "excluded": [0], "readmitted": [],
+    }  # fmt: skip

@@ -1,0 +1,33 @@
+from functools import partial
+
+import numpy as np
+
+from strategies.aggregation import filtered, mean, median, trimmed_mean
+
+ROWS = np.random.default_rng(0).normal(size=(40, 60))
+
+
+def test_honest_rows_are_all_kept():
+    result = filtered(mean)(ROWS)
+    assert result.kept.all()
+    assert np.allclose(result.estimate, ROWS.mean(axis=0))
+
+
+def test_rows_that_stretch_the_others_are_dropped_before_any_aggregation():
+    rows = ROWS.copy()
+    rows[:10] += 4
+    for aggregate in (mean, median, partial(trimmed_mean, beta=0.1)):
+        result = filtered(aggregate)(rows)
+        assert not result.kept[:10].any()
+        assert np.allclose(result.estimate, aggregate(rows[result.kept]).estimate)
+
+
+def test_no_more_than_a_third_is_dropped():
+    rows = ROWS.copy()
+    rows[:19] += 100 * np.random.default_rng(1).normal(size=(19, 60))
+    assert filtered(mean)(rows).kept.sum() >= 40 - 14
+
+
+def test_a_few_rows_pass_as_they_are():
+    rows = np.array([[0.0], [1.0], [1e6]])
+    assert np.allclose(filtered(mean)(rows).estimate, rows.mean(axis=0))

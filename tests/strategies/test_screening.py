@@ -1,0 +1,134 @@
+import numpy as np
+
+from strategies.aggregation import mean
+from strategies.algorithm import ThreeStageAlgorithm
+from strategies.clustering import Clustering
+from strategies.optimisation import GradientStep, LocalSteps
+from strategies.screening import Screening, Standing
+
+MACHINES = np.arange(12)
+
+
+def one_cluster(machines, erms):
+    """Everyone in one cluster around 0; the ball ends at 5."""
+    m = len(machines)
+    labels = np.zeros(m, dtype=int)
+    outside = np.linalg.norm(erms, axis=1) > 5
+    return Clustering(
+        labels, np.zeros((1, erms.shape[1])), outside, np.array([5.0]), labels[None], 0, "given"
+    )
+
+
+def federation(optimiser=None, *, outside=(), seed=0, **rules):
+    """Machines whose loss is ||w - erm||^2 / 2: gradients are w - erm."""
+    erms = np.random.default_rng(seed).normal(size=(12, 8))
+    erms[list(outside)] = 100
+    algorithm = ThreeStageAlgorithm(
+        cluster=one_cluster,
+        aggregate=mean,
+        optimiser=optimiser or GradientStep(step=1.0),
+        screening=Screening(**rules),
+    )
+    return algorithm, algorithm.begin(MACHINES, erms), erms
+
+
+def test_without_rules_every_reply_counts():
+    algorithm, state, erms = federation(outside=[3])
+    state = algorithm.advance(state, MACHINES, state.models - erms)
+    assert np.allclose(state.models[0], erms.mean(axis=0))
+    assert state.standing.counts.all()
+
+
+def test_machines_outside_the_ball_do_not_take_part():
+    algorithm, state, erms = federation(outside=[3], quarantine=True)
+    assert state.standing.quarantined.tolist() == [i == 3 for i in range(12)]
+    state = algorithm.advance(state, MACHINES, state.models - erms)
+    assert np.allclose(state.models[0], np.delete(erms, 3, axis=0).mean(axis=0))
+    assert state.cluster_of(3) == 0  # it still gets the model
+
+
+def test_a_reply_that_disagrees_is_ignored_and_two_exclude_the_machine():
+    algorithm, state, erms = federation(reply_check=True)
+    honest = np.arange(12) != 5
+    lies = state.models - erms
+    lies[5] *= -1
+    state = algorithm.advance(state, MACHINES, lies)
+    assert np.allclose(state.models[0], erms[honest].mean(axis=0))
+    assert state.standing.strikes.tolist() == [int(i == 5) for i in range(12)]
+    lies = state.models - erms
+    lies[5] *= -1
+    state = algorithm.advance(state, MACHINES, lies)
+    assert state.standing.excluded[5]
+    # From now on it is out, whatever it sends.
+    state = algorithm.advance(state, MACHINES, state.models - erms)
+    assert np.allclose(state.models[0], erms[honest].mean(axis=0))
+    assert state.standing.strikes[5] == 2
+
+
+def test_in_local_mode_the_way_a_machine_went_is_checked():
+    algorithm, state, erms = federation(LocalSteps(step=0.5, local_steps=1), reply_check=True)
+    replies = state.models + 0.5 * (erms - state.models)
+    replies[5] = state.models - 0.5 * (erms[5] - state.models[0])
+    state = algorithm.advance(state, MACHINES, replies)
+    assert state.standing.strikes.tolist() == [int(i == 5) for i in range(12)]
+
+
+def test_a_machine_that_sends_nothing_gets_no_strike():
+    algorithm, state, erms = federation(reply_check=True)
+    there = MACHINES[:7]
+    state = algorithm.advance(state, there, (state.models - erms)[:7])
+    assert not state.standing.strikes.any()
+
+
+def test_too_few_replies_judge_nobody():
+    algorithm, state, erms = federation(reply_check=True)
+    state = algorithm.advance(state, MACHINES[:3], -(state.models - erms)[:3])
+    assert not state.standing.strikes.any()
+
+
+def in_quarantine_but_sound(**rules):
+    """Machine 3 claims what is just outside the ball; its replies are like the others'."""
+    algorithm, state, erms = federation(quarantine=True, **rules)
+    erms[3] *= 5.5 / np.linalg.norm(erms[3])
+    state = algorithm.begin(MACHINES, erms)
+    assert state.standing.quarantined[3]
+    return algorithm, state, erms
+
+
+def test_three_rounds_of_evidence_end_a_quarantine():
+    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
+    for number in range(3):
+        assert state.standing.quarantined[3], number
+        replies = state.models - erms
+        replies[3] = replies[0]
+        state = algorithm.advance(state, MACHINES, replies)
+    assert not state.standing.quarantined[3]
+
+
+def test_evidence_must_be_in_a_row():
+    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
+    for number in range(6):
+        replies = state.models - erms
+        replies[3] = 1000 if number % 3 == 2 else replies[0]
+        state = algorithm.advance(state, MACHINES, replies)
+    assert state.standing.quarantined[3]
+
+
+def test_without_readmission_a_quarantine_never_ends():
+    algorithm, state, erms = in_quarantine_but_sound()
+    for _ in range(5):
+        replies = state.models - erms
+        replies[3] = replies[0]
+        state = algorithm.advance(state, MACHINES, replies)
+    assert state.standing.quarantined[3]
+
+
+def test_a_newcomer_has_a_clean_record():
+    standing = Standing(
+        np.array([True, False]), np.array([0, 2]), np.array([False, True]), np.array([1, 0])
+    )
+    grown = standing.with_newcomer(1)
+    assert grown.quarantined.tolist() == [True, False, False]
+    assert grown.strikes.tolist() == [0, 0, 2]
+    assert grown.excluded.tolist() == [False, False, True]
+    assert grown.evidence.tolist() == [1, 0, 0]
