@@ -7,6 +7,7 @@ from annotated_types import Ge, Le
 
 from attacks.byzantine import adversary_of
 from server.partial_labels import partial_labels
+from strategies.aggregation.chosen import aggregator_of
 from strategies.algorithm import Algorithm, ClusterMachines
 from strategies.clustering import Clusterer, Clustering, random_labels
 from strategies.clustering.initial import InitialLabels
@@ -26,7 +27,7 @@ def algorithm_of(settings: Settings) -> Algorithm:
         "strategy",
         settings.choice("strategy"),
         cluster=_cluster_machines(settings),
-        aggregate=build("aggregation", settings.choice("aggregation")),
+        aggregate=aggregator_of(settings.choice("aggregation")),
         optimiser=build("optimiser", settings.choice("optimiser")),
         truth=task_of(settings).truth(),
         byzantine=adversary_of(settings).byzantine,

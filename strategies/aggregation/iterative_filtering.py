@@ -2,16 +2,20 @@
 
 from typing import Annotated
 
+import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.spectral_filter import spectral_filter
-from strategies.clustering.scale import estimate_scale
-from tagma.arrays import Array
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
+from strategies.aggregation.scale import estimate_scale, scale_of
+from strategies.aggregation.spectral_filter import filter_subset
+from strategies.aggregation.spread import Spread
 
 
+@rule
 def iterative_filtering(
-    updates: Array,
+    updates: Rows,
     *,
     factor: Annotated[float, Gt(0)],
     removable: Annotated[float, Ge(0), Lt(1)],
@@ -21,10 +25,19 @@ def iterative_filtering(
 
     `sigma` is the noise of the rows' entries, estimated from them if not given; in one or two
     dimensions the estimate is low, and some honest rows are lost. Breakdown point min(removable,
-    1/2): `removable` must exceed the Byzantine fraction of the worst cluster. Cost O(m^2 d) for the
-    estimate, from 2000 rows at most, and the filter's own.
+    1/2): `removable` must exceed the Byzantine fraction of the worst cluster. Cost O(m^2 d), and
+    the filter's own. With more than 500 rows, or more rows than columns, it works on a copy of
+    them.
     """
+    spread = Spread(updates)
     if sigma is None:
-        sigma = estimate_scale(updates, k=1, assumed_fraction=min(removable, 0.5))
-    result = spectral_filter(updates, sigma=sigma, factor=factor, removable=removable)
-    return Aggregate(result.estimate, kept=result.kept)
+        assumed = min(removable, 0.5)
+        if spread.geometry is None:
+            sigma = estimate_scale(updates.dense(), k=1, assumed_fraction=assumed)
+        else:
+            sigma = scale_of(spread.geometry, updates.dim, k=1, assumed_fraction=assumed)
+    result = filter_subset(
+        updates, spread, np.arange(len(updates)),
+        sigma=sigma, factor=factor, removable=removable,
+    )  # fmt: skip
+    return Aggregate(result.estimate, result.kept, result.kept / result.kept.sum())

@@ -9,7 +9,7 @@ from strategies.clustering.kgeomedians import kgeomedians
 from strategies.clustering.kmeans import kmeans
 from strategies.clustering.kmedians import kmedians
 from strategies.clustering.ktrimmed_means import ktrimmed_means
-from strategies.clustering.scale import estimate_scale
+from strategies.aggregation.scale import estimate_scale
 from strategies.clustering.symmetric_filtering import symmetric_iterative_filtering
 from strategies.clustering.trimmed_kmeans import trimmed_kmeans
 

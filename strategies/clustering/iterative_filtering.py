@@ -12,12 +12,13 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
+from strategies.aggregation.rows import Rows
 from strategies.aggregation.spectral_filter import filter_subset
 from strategies.aggregation.spread import Spread
 from strategies.clustering.clustering import Clustering
 from strategies.clustering.lloyd import CentreRule, Centres, lloyd
 from strategies.clustering.points import Points
-from strategies.clustering.scale import estimate_scale
+from strategies.aggregation.scale import estimate_scale
 from tagma.arrays import Array, Labels, Mask
 
 
@@ -46,13 +47,14 @@ def iterative_filtering(
 
 
 def _filtered_means(vectors: Array, sigma: float, factor: float, removable: float) -> CentreRule:
-    spread = Spread(vectors)
+    rows = Rows(vectors)
+    spread = Spread(rows)
 
     def rule(points: Points, members: Mask, previous: Array) -> Centres:
         kept = np.stack(
             [
                 filter_subset(
-                    vectors, spread, np.flatnonzero(inside),
+                    rows, spread, np.flatnonzero(inside),
                     sigma=sigma, factor=factor, removable=removable,
                 ).kept
                 for inside in members

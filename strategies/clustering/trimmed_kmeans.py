@@ -18,7 +18,7 @@ from strategies.clustering.clustering import Clustering
 from strategies.clustering.geometric_median import geometric_medians
 from strategies.clustering.lloyd import CentreRule, Centres, lloyd
 from strategies.clustering.points import Points
-from strategies.clustering.scale import estimate_scale
+from strategies.aggregation.scale import estimate_scale
 from tagma.arrays import Array, Labels, Mask
 
 
