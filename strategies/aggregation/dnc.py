@@ -38,7 +38,7 @@ def dnc(
     dropped = min(int(np.ceil(factor * f)), m - 1)
     random = stream(seed, "dnc")
     good = np.ones(m, dtype=bool)
-    for _ in range(iterations):
+    for _ in range(iterations if updates.dim > columns else 1):
         part = updates
         if updates.dim > columns:
             part = updates.columns(np.sort(random.choice(updates.dim, columns, replace=False)))

@@ -11,16 +11,23 @@ _ENTRIES = 2**18
 def norms(rows: Rows) -> Array:
     """||x_i|| in double precision, shape (m,). Cost O(m d).
 
-    Each row is measured in units of its own largest entry, so that no square overflows. A length
+    A row whose squares overflow or vanish is measured in units of its own largest entry. A length
     beyond the largest float64 is infinite.
     """
-    width = max(1024, _ENTRIES // len(rows))
-    peaks, sums = np.zeros(len(rows)), np.zeros(len(rows))
-    for _, block in rows.blocks(width):
-        peak = np.abs(block).max(axis=1).astype(np.float64)
-        larger = np.maximum(peaks, peak)
-        unit = np.where(larger > 0, larger, 1.0)
-        part = block / unit.astype(block.dtype)[:, None]
-        sums = sums * (peaks / unit) ** 2 + np.einsum("ij,ij->i", part, part)
-        peaks = larger
-    return peaks * np.sqrt(sums)
+    squares = np.zeros(len(rows))
+    for _, block in rows.blocks(max(1024, _ENTRIES // len(rows))):
+        squares += np.einsum("ij,ij->i", block, block)
+    limits = np.finfo(rows.dtype)
+    unsafe = ~((squares > limits.tiny / limits.eps) & (squares < limits.max * limits.eps))
+    lengths = np.sqrt(squares)
+    for row in np.flatnonzero(unsafe):
+        lengths[row] = _careful(rows.take(np.array([row])))
+    return lengths
+
+
+def _careful(row: Rows) -> float:
+    blocks = [block.astype(np.float64) for _, block in row.blocks(_ENTRIES)]
+    peak = max(float(np.abs(block).max()) for block in blocks)
+    if peak == 0:
+        return 0.0
+    return peak * float(np.sqrt(sum(((block / peak) ** 2).sum() for block in blocks)))

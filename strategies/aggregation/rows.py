@@ -107,8 +107,13 @@ class Rows:
     def dense(self) -> Array:
         """All rows as one new array."""
         result = np.empty((len(self), self.dim), self.dtype)
-        for columns, block in self.blocks(2**14):
-            result[:, columns] = block
+        plain = replace(self, mixing=None)
+        for columns in _spans(self.dim, 2**13):
+            if self.mixing is not None and self.mixing.ndim == 2:
+                block = plain.block(columns.start, columns.stop)
+                np.matmul(self.mixing, block, out=result[:, columns])
+            else:
+                result[:, columns] = self.block(columns.start, columns.stop)
         return result
 
 

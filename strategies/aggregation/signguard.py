@@ -46,8 +46,8 @@ def _signs(rows: Rows) -> Array:
     """Shares of positive, zero and negative entries, shape (m, 3)."""
     counts = np.zeros((len(rows), 3))
     for _, block in rows.blocks(max(1024, _ENTRIES // len(rows))):
-        positive = (block > 0).sum(axis=1)
-        negative = (block < 0).sum(axis=1)
+        positive = np.count_nonzero(block > 0, axis=1)
+        negative = np.count_nonzero(block < 0, axis=1)
         counts += np.stack([positive, block.shape[1] - positive - negative, negative], axis=1)
     return counts / rows.dim
 
