@@ -4,7 +4,7 @@ import numpy as np
 
 from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.krum import krum_scores
+from strategies.aggregation.krum import krum_order
 from strategies.aggregation.liars import Fraction, count
 from strategies.aggregation.near_median import mean_near_median
 from strategies.aggregation.rows import Rows
@@ -31,7 +31,7 @@ def _choose(squared: Array, f: int) -> Labels:
     left = np.arange(len(squared))
     chosen = []
     for _ in range(len(squared) - 2 * f):
-        best = krum_scores(squared[np.ix_(left, left)], f).argmin() if len(left) > 1 else 0
+        best = krum_order(squared[np.ix_(left, left)], f)[0]
         chosen.append(left[best])
         left = np.delete(left, best)
     return np.sort(np.array(chosen))

@@ -9,6 +9,7 @@ from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.rows import Rows
 from strategies.aggregation.rule import rule
+from strategies.aggregation.selection import most_central
 
 
 @rule
@@ -20,14 +21,13 @@ def centered_clipping(
 ) -> Aggregate:
     """v <- v + (1/m) sum_i (x_i - v) min(1, radius / ||x_i - v||), `steps` times.
 
-    Starts from the row with the least median distance to the others, as a rule without memory has
-    no previous aggregate. A liar moves v by radius / m per step at most; without a `radius` it is
+    Starts from the row that is nearest to the nearer half of the others, as a rule without memory
+    has no previous aggregate. A liar moves v by radius / m per step at most; without a `radius` it is
     the median distance from v. Breakdown point 1/2. Cost O(m^2 d); the steps do not depend on d.
     """
     m = len(updates)
     geometry = Geometry(updates)
-    start = np.median(geometry.pairwise(), axis=1).argmin()
-    weights = np.eye(1, m, start)[0]
+    weights = np.eye(1, m, most_central(geometry.pairwise()))[0]
     for _ in range(steps):
         lengths = np.sqrt(geometry.squared_distances(weights))
         reach = float(np.median(lengths)) if radius is None else radius / geometry.unit

@@ -71,8 +71,6 @@ class Geometry(Affine):
             return False
         squares = self.gram.diagonal()
         typical, largest = float(np.median(squares)), float(squares.max())
-        if largest == 0:
-            return True
         if not _FARTHEST**-2 <= typical <= largest <= _FARTHEST**2:
             return False
         apart = (squares[:, None] + squares - 2 * self.gram)[np.triu_indices(len(self.gram), 1)]

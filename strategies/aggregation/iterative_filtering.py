@@ -1,16 +1,22 @@
 """Iterative filtering as a stage III (Yin et al., 2019): the paper's choice for high dimension."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.norms import norms
 from strategies.aggregation.rows import Rows
 from strategies.aggregation.rule import rule
 from strategies.aggregation.scale import estimate_scale, scale_of
 from strategies.aggregation.spectral_filter import filter_subset
 from strategies.aggregation.spread import Spread
+
+
+_LARGE, _SMALLER = 1e150, 2.0**-512
+"""Rows beyond this are scaled down, because variances are squares."""
 
 
 @rule
@@ -29,6 +35,16 @@ def iterative_filtering(
     the filter's own. With more than 500 rows, or more rows than columns, it works on a copy of
     them.
     """
+    if np.median(norms(updates)) > _LARGE:
+        if sigma is not None:
+            sigma *= _SMALLER
+        updates = replace(updates, scale=updates.scale * _SMALLER)
+        result = _filtered(updates, factor, removable, sigma)
+        return replace(result, estimate=result.estimate / _SMALLER)
+    return _filtered(updates, factor, removable, sigma)
+
+
+def _filtered(updates: Rows, factor: float, removable: float, sigma: float | None) -> Aggregate:
     spread = Spread(updates)
     if sigma is None:
         assumed = min(removable, 0.5)

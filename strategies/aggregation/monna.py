@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import numpy as np
 from annotated_types import Ge
 
 from strategies.aggregation.aggregate import Aggregate
@@ -10,7 +9,7 @@ from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.liars import Fraction, count
 from strategies.aggregation.rows import Rows
 from strategies.aggregation.rule import rule
-from strategies.aggregation.selection import mean_of, smallest
+from strategies.aggregation.selection import mean_of, most_central, smallest
 
 
 @rule
@@ -20,12 +19,12 @@ def monna(
     """The mean of the m - f rows nearest to a reference row, itself among them.
 
     `reference` is the number of a row that is known to be honest. A server has none: without it,
-    the row with the least median distance to the others stands in. f = floor(fraction m).
+    the row that is nearest to the nearer half of the others stands in. f = floor(fraction m).
     Breakdown point: f of m. Cost O(m^2 d).
     """
     m = len(updates)
     squared = Geometry(updates).pairwise()
-    trusted = int(np.median(squared, axis=1).argmin())
+    trusted = most_central(squared)
     if reference is not None:
         trusted = updates.position(reference)
     nearest = smallest(squared[trusted], m - count(fraction, m, (m - 1) // 2))

@@ -4,7 +4,7 @@ import numpy as np
 
 from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.rows import Rows
-from tagma.arrays import Labels
+from tagma.arrays import Array, Labels
 
 
 def mean_of(rows: Rows, chosen: Labels) -> Aggregate:
@@ -15,6 +15,15 @@ def mean_of(rows: Rows, chosen: Labels) -> Aggregate:
     return Aggregate(rows.combine(weights), kept, weights)
 
 
-def smallest(scores: np.ndarray, number: int) -> Labels:
+def most_central(squared: Array) -> int:
+    """The row with the least sum of squared distances to the nearer half of the others.
+
+    `squared` are the distances, with zeros on the diagonal.
+    """
+    nearer = np.sort(squared, axis=1)[:, : len(squared) // 2 + 1].sum(axis=1)
+    return int(np.lexsort((squared.sum(axis=1), nearer))[0])
+
+
+def smallest(scores: Array, number: int) -> Labels:
     """Which are the smallest scores; of equal ones, the first."""
     return np.sort(np.argsort(scores, kind="stable")[:number])

@@ -26,8 +26,8 @@ def signguard(
     """The mean of the trusted rows, each cut to the median length.
 
     Trusted are rows between `shortest` and `longest` times the median length, which are also in the
-    largest group by the shares of positive, zero and negative entries, found by mean shift. Made
-    for gradients: it does not move with translation. Breakdown point 1/2 in length; in direction,
+    largest group by the shares of positive, zero and negative entries, found by mean shift;
+    of equally large groups, the one nearest to the median of the shares. Made for gradients: it does not move with translation. Breakdown point 1/2 in length; in direction,
     none is proven. Cost O(m d) and O(m^2).
     """
     lengths = norms(updates)
@@ -66,4 +66,5 @@ def _largest_group(features: Array) -> Mask:
         if np.allclose(moved, places, atol=1e-12):
             break
         places = moved
-    return near[near.sum(axis=1).argmax()]
+    from_median = np.abs(places - np.median(features, axis=0)).sum(axis=1)
+    return near[np.lexsort((from_median, -near.sum(axis=1)))[0]]

@@ -51,8 +51,9 @@ def test_pre_aggregators_remove_and_count_them_too(name):
 def test_a_row_of_astronomic_size_counts_as_any_outlier(name, dtype):
     largest = float(np.finfo(dtype).max)
     honest = rows_of(20, 30, dtype)
-    near = ALL[name](np.vstack([honest, np.full((2, 30), 1e4, dtype)])).estimate
     for size in (1e30, -1e30, 0.9 * largest):
+        near = np.vstack([honest, np.full((2, 30), np.copysign(1e4, size), dtype)])
+        near = ALL[name](near).estimate
         rows = np.vstack([honest, np.full((2, 30), size, dtype)])
         result = ALL[name](rows).estimate
         assert np.allclose(result, near, atol=2e-3), size
@@ -70,8 +71,9 @@ def test_finite_rows_never_overflow(name, dtype):
     for rows in (same.astype(dtype), mixed, few):
         result = ALL[name](rows).estimate
         assert np.isfinite(result).all()
-        assert (result <= rows.max(axis=0)).all()
-        assert (result >= rows.min(axis=0)).all()
+        slack = 1e-6 * np.abs(rows).max(axis=0)
+        assert (result / 2 <= rows.max(axis=0) / 2 + slack).all()
+        assert (result / 2 >= rows.min(axis=0) / 2 - slack).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
