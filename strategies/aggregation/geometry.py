@@ -84,11 +84,19 @@ class Geometry(Affine):
         self._origin = origin = middle_mean(self._rows, (len(self._rows) - 1) // 2)
         # Quarters, because the difference of two finite numbers can overflow.
         lengths = 4 * _lengths(self._rows, origin)
-        positive = np.sort(lengths[lengths > 0])
-        typical = positive[(len(positive) - 1) // 2] if len(positive) else 1.0
-        self.unit = float(typical)
-        self._factors = np.minimum(1, _FARTHEST / (lengths / typical))
-        self.gram = _gram(self._rows, origin, self._factors / typical)
+        self._factors, self.unit = drawn_in(lengths)
+        self.gram = _gram(self._rows, origin, self._factors / self.unit)
+
+
+def drawn_in(lengths: Array) -> tuple[Array, float]:
+    """What to multiply rows of these lengths by, 1 except for those far out; and what is typical.
+
+    Typical is the median of the lengths that are not 0.
+    """
+    positive = np.sort(lengths[lengths > 0])
+    typical = float(positive[(len(positive) - 1) // 2]) if len(positive) else 1.0
+    with np.errstate(all="ignore"):
+        return np.minimum(1, _FARTHEST / (lengths / typical)), typical
 
 
 def _gram(rows: Rows, origin: Array | None = None, factors: Array | None = None) -> Array:

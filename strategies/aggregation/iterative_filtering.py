@@ -15,7 +15,7 @@ from strategies.aggregation.spectral_filter import filter_subset
 from strategies.aggregation.spread import Spread
 
 
-_LARGE, _SMALLER = 1e150, 2.0**-512
+_LARGE, _SMALLER = 1e150, 2.0**-700
 """Rows beyond this are scaled down, because variances are squares."""
 
 

@@ -82,9 +82,11 @@ class Rows:
 
     def take(self, chosen: Labels) -> "Rows":
         """These of the rows only."""
-        if self.mixing is not None:
-            return replace(self, mixing=self.mixing[chosen])
-        return replace(self, chosen=chosen if self.chosen is None else self.chosen[chosen])
+        mixing = None if self.mixing is None else self.mixing[chosen]
+        if mixing is not None and mixing.ndim == 2:
+            return replace(self, mixing=mixing)
+        own = chosen if self.chosen is None else self.chosen[chosen]
+        return replace(self, chosen=own, mixing=mixing)
 
     def mixed(self, mixing: Array) -> "Rows":
         """Weighted sums of the rows, one for every row of weights, or multiples of each."""

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from strategies.aggregation.geometry import Geometry
+from strategies.aggregation.geometry import Geometry, drawn_in
 from strategies.aggregation.middle import middle_mean
 from strategies.aggregation.rows import Rows
 from tagma.arrays import Array, Labels
@@ -36,6 +36,7 @@ class Spread:
             # Near a robust origin, sums over a subset do not lose digits to rows outside of it.
             origin = middle_mean(rows, (len(rows) - 1) // 2)
             self._rows = rows.dense().astype(np.float64) - origin
+            self._rows *= drawn_in(np.abs(self._rows).max(axis=1))[0][:, None]
 
     def leading(self, subset: Labels) -> tuple[float, Array]:
         """The largest standard deviation in any direction, and the projections on that direction.

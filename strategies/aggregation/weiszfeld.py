@@ -18,7 +18,7 @@ from strategies.aggregation.affine import Affine
 from tagma.arrays import Array, Mask
 
 TOLERANCE = 1e-6
-"""Stop when a median moves by less than this, in units of its typical distance to the points."""
+"""Enough for the centres of clusters."""
 
 _ASK = 10
 """Every so many iterations, the nearest point is asked whether it is the median."""
@@ -36,11 +36,16 @@ class Medians:
 
 
 def geometric_medians(
-    points: Affine, members: Mask, start: Array | None = None, limit: int = 100
+    points: Affine,
+    members: Mask,
+    start: Array | None = None,
+    limit: int = 100,
+    tolerance: float = TOLERANCE,
 ) -> Medians:
     """The medians of the subsets given by `members`, shape (B, m); none may be empty.
 
-    `start` are weights to begin from.
+    `start` are weights to begin from. It stops when a median moves by less than `tolerance`, in
+    units of its typical distance to the points.
     """
     weights = _first_step(points, members) if start is None else start.copy()
     running = np.arange(len(members))
@@ -50,7 +55,7 @@ def geometric_medians(
         moved, scale = _step(points, inside, current, products)
         moved_products = points.products(moved)
         moves = np.einsum("ij,ij->i", moved - current, moved_products - products)
-        going = moves > (TOLERANCE * scale) ** 2
+        going = moves > (tolerance * scale) ** 2
         weights[running] = moved
         if not going.any():
             return Medians(weights, iteration + 1, "converged")

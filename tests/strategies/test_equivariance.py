@@ -24,6 +24,7 @@ generic = st.builds(
 @given(rows=generic, data=st.data())
 def test_the_order_of_the_rows_does_not_matter(name, rows, data):
     assume(len(rows) > 2)  # two rows are equally good
+    assume(rows.shape[1] > 1 or name != "geometric_median")  # on a line there can be many
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     result, moved = ALL[name](rows), ALL[name](rows[order])
     assert np.allclose(moved.estimate, result.estimate, atol=1e-5)
