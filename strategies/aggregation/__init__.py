@@ -1,8 +1,8 @@
 """Robust means of (m, d) arrays: pure functions, importable on their own.
 
-    from strategies.aggregation import nnm, trimmed_mean
-    trimmed_mean(rows, beta=0.2).estimate
-    trimmed_mean(nnm(rows, fraction=0.2).rows, beta=0.2).estimate
+from strategies.aggregation import nnm, trimmed_mean
+trimmed_mean(rows, beta=0.2).estimate
+trimmed_mean(nnm(rows, fraction=0.2).rows, beta=0.2).estimate
 """
 
 from strategies.aggregation.aggregate import Aggregate, Aggregator

@@ -16,9 +16,9 @@ def caf(updates: Rows, *, fraction: Fraction) -> Aggregate:
 
     All weights start at 1. Each is multiplied by 1 - t_i / max t, where t_i is the row's squared
     distance from the weighted mean along the direction of the largest variance and the maximum is
-    over rows that have weight, until no more than m - 2f weight is left. f = floor(fraction m). Needs no bound on the covariance, unlike
-    `iterative_filtering`. Breakdown point: f of m. The same rows always give the same answer. Cost
-    O(m^2 d), and O(m^3) for each of at most m steps.
+    over rows that have weight, until no more than m - 2f weight is left. f = floor(fraction m).
+    Needs no bound on the covariance, unlike `iterative_filtering`. Breakdown point: f of m. The
+    same rows always give the same answer. Cost O(m^2 d), and O(m^3) for each of at most m steps.
     """
     m = len(updates)
     f = count(fraction, m, (m - 1) // 2)

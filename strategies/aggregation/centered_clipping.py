@@ -19,11 +19,11 @@ def centered_clipping(
     radius: Annotated[float, Gt(0)] | None = None,
     steps: Annotated[int, Ge(1)] = 10,
 ) -> Aggregate:
-    """v <- v + (1/m) sum_i (x_i - v) min(1, radius / ||x_i - v||), `steps` times.
+    """V <- v + (1/m) sum_i (x_i - v) min(1, radius / ||x_i - v||), `steps` times.
 
     Starts from the row that is nearest to the nearer half of the others, as a rule without memory
-    has no previous aggregate. A liar moves v by radius / m per step at most; without a `radius` it is
-    the median distance from v. Breakdown point 1/2. Cost O(m^2 d); the steps do not depend on d.
+    has no previous aggregate. A liar moves v by radius / m per step at most; without a `radius` it
+    is the median distance from v. Breakdown point 1/2. Cost O(m^2 d); the steps do not depend on d.
     """
     m = len(updates)
     geometry = Geometry(updates)

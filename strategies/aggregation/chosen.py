@@ -46,7 +46,7 @@ def _settings(entry: object) -> dict[str, Any]:
         return dict(entry)
     if not isinstance(entry, dict) or len(entry) != 1:
         raise SettingError(_KEY, entry, "must be a name, or one name with its settings")
-    (name, values), = entry.items()
+    ((name, values),) = entry.items()
     if name not in _OURS:
         raise SettingError(_KEY, name, f"there is no such choice; known: {', '.join(_OURS)}")
     return {TARGET: f"strategies.aggregation.{name}.{name}"} | dict(values or {})

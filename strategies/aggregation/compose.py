@@ -25,8 +25,8 @@ def compose(before: Sequence[PreAggregator], aggregate: Aggregator) -> Aggregato
         rows = finite_rows(updates)
         chosen = rows.chosen
         for step in before:
-            rows = step(rows).source
-        result = aggregate(rows if lazily else rows.dense())
+            rows = step(rows).source  # type: ignore[arg-type]
+        result = aggregate(rows if lazily else rows.dense())  # type: ignore[arg-type]
         own = result.weights
         if own is not None and rows.mixing is not None:
             own = chain(rows.mixing, own[None])[0]

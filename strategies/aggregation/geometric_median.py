@@ -8,7 +8,6 @@ from strategies.aggregation.rows import Rows
 from strategies.aggregation.rule import rule
 from strategies.aggregation.weiszfeld import geometric_medians
 
-
 _LIMIT, _TOLERANCE = 2000, 1e-9
 """Steps shrink slowly in few dimensions: small ones are needed for an error of 1e-6."""
 
@@ -22,7 +21,5 @@ def geometric_median(updates: Rows) -> Aggregate:
     """
     geometry = Geometry(updates)
     everyone = np.ones((1, len(updates)), dtype=bool)
-    weights = geometric_medians(
-        geometry, everyone, limit=_LIMIT, tolerance=_TOLERANCE
-    ).weights[0]
+    weights = geometric_medians(geometry, everyone, limit=_LIMIT, tolerance=_TOLERANCE).weights[0]
     return Aggregate(geometry.combine(weights), weights=weights)

@@ -14,7 +14,6 @@ from strategies.aggregation.scale import estimate_scale, scale_of
 from strategies.aggregation.spectral_filter import filter_subset
 from strategies.aggregation.spread import Spread
 
-
 _LARGE, _SMALLER = 1e150, 2.0**-700
 """Rows beyond this are scaled down, because variances are squares."""
 

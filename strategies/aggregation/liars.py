@@ -9,5 +9,5 @@ Fraction = Annotated[float, Ge(0), Lt(0.5)]
 
 
 def count(fraction: float, m: int, most: int) -> int:
-    """f = floor(fraction m), but no more than the rule allows for m rows."""
+    """F = floor(fraction m), but no more than the rule allows for m rows."""
     return max(0, min(int(fraction * m), most))

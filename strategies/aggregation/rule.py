@@ -70,14 +70,16 @@ def _finite(array: Array) -> Mask:
     rows does. Other sums that are not finite have overflowed: those rows are looked at closely.
     """
     if array.size <= _WIDTH:
-        return np.isfinite(array).all(axis=1)
+        return np.asarray(np.isfinite(array).all(axis=1))
     ones = np.ones(min(_WIDTH, array.shape[1]), array.dtype)
     finite = np.ones(len(array), dtype=bool)
     with np.errstate(over="ignore", invalid="ignore"):
         for _, block in Rows(array).blocks(_WIDTH):
             finite &= np.isfinite(block @ ones[: block.shape[1]])
     for row in np.flatnonzero(~finite):
-        finite[row] = all(np.isfinite(b).all() for _, b in Rows(array[row : row + 1]).blocks(_WIDTH))
+        finite[row] = all(
+            np.isfinite(b).all() for _, b in Rows(array[row : row + 1]).blocks(_WIDTH)
+        )
     return finite
 
 

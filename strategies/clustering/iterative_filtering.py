@@ -13,12 +13,12 @@ import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from strategies.aggregation.rows import Rows
+from strategies.aggregation.scale import estimate_scale
 from strategies.aggregation.spectral_filter import filter_subset
 from strategies.aggregation.spread import Spread
 from strategies.clustering.clustering import Clustering
 from strategies.clustering.lloyd import CentreRule, Centres, lloyd
 from strategies.clustering.points import Points
-from strategies.aggregation.scale import estimate_scale
 from tagma.arrays import Array, Labels, Mask
 
 

@@ -14,11 +14,11 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
+from strategies.aggregation.scale import estimate_scale
 from strategies.clustering.clustering import Clustering
 from strategies.clustering.geometric_median import geometric_medians
 from strategies.clustering.lloyd import CentreRule, Centres, lloyd
 from strategies.clustering.points import Points
-from strategies.aggregation.scale import estimate_scale
 from tagma.arrays import Array, Labels, Mask
 
 

@@ -50,7 +50,9 @@ def test_by_hand():
 
 def test_the_same_rows_give_the_same_numbers_to_the_last_bit(shape):
     rows = spiked(*shape)
-    (one, first), (two, second) = (Spread(Rows(rows)).leading(np.arange(len(rows))) for _ in range(2))
+    (one, first), (two, second) = (
+        Spread(Rows(rows)).leading(np.arange(len(rows))) for _ in range(2)
+    )
     assert one == two
     assert np.array_equal(first, second)
 
@@ -76,4 +78,6 @@ def test_astronomic_rows_do_not_overflow_nor_blur_the_others(shape):
     assert np.isfinite(deviation)
     assert np.isfinite(projections).all()
     without = np.arange(len(rows))
-    assert spread.leading(without)[0] == pytest.approx(Spread(Rows(rows)).leading(without)[0], rel=1e-9)
+    assert spread.leading(without)[0] == pytest.approx(
+        Spread(Rows(rows)).leading(without)[0], rel=1e-9
+    )
