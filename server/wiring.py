@@ -11,6 +11,7 @@ from attacks.none import NoAttack
 from server.partial_labels import partial_labels
 from server.screening import notices_of_screening, screening_of
 from strategies.aggregation import Aggregator, filtered
+from strategies.aggregation.chosen import aggregator_of
 from strategies.aggregation.filtered import REMOVABLE
 from strategies.algorithm import Algorithm, ClusterMachines
 from strategies.clustering import Clusterer, Clustering, random_labels
@@ -43,7 +44,7 @@ def algorithm_of(settings: Settings) -> Algorithm:
 
 
 def _aggregator(settings: Settings) -> Aggregator:
-    aggregate: Aggregator = build("aggregation", settings.choice("aggregation"))
+    aggregate = aggregator_of(settings.choice("aggregation"))
     return filtered(aggregate) if settings.spectral_filter else aggregate
 
 

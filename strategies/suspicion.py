@@ -23,8 +23,8 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import gammaincinv
 
+from strategies.aggregation.scale import estimate_scale
 from strategies.clustering.clustering import Clustering
-from strategies.clustering.scale import estimate_scale
 from tagma.arrays import Array, Labels
 
 _FAR = 2.0

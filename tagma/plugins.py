@@ -12,7 +12,7 @@ out-of-range settings are `SettingError`s that name the key as the user wrote it
 import inspect
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, get_type_hints
 
@@ -95,10 +95,8 @@ def build(group: str, config: Mapping[str, Any], **given: Any) -> Any:
 
 
 def _bind(function: Callable[..., Any], keywords: dict[str, Any]) -> Callable[..., Any]:
-    def bound(*arguments: Any) -> Any:
-        return function(*arguments, **keywords)
-
-    bound.__name__ = getattr(function, "__name__", "plugin")
+    bound = partial(function, **keywords)
+    bound.__name__ = getattr(function, "__name__", "plugin")  # type: ignore[attr-defined]
     return bound
 
 

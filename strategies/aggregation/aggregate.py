@@ -11,9 +11,13 @@ class Aggregate:
     """One vector that stands for m of them."""
 
     estimate: Array
-    """Shape (d,)."""
+    """Shape (d,), in the rows' own precision."""
     kept: Mask | None = None
     """Which rows entered, shape (m,), for rules that choose whole rows."""
+    weights: Array | None = None
+    """Where the estimate is an average of rows: their weights, shape (m,), which sum to 1."""
+    removed: int = 0
+    """How many rows were not finite and took no part."""
     iterations: int | None = None
     """How many iterations it took, for rules that iterate."""
     stopped: str | None = None
@@ -21,4 +25,4 @@ class Aggregate:
 
 
 Aggregator = Callable[[Array], Aggregate]
-"""From finite vectors of shape (m, d), m >= 1, to their aggregate."""
+"""From vectors of shape (m, d), m >= 1, to their aggregate."""

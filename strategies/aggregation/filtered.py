@@ -1,8 +1,8 @@
 """The spectral filter as a stage of its own, before any aggregation."""
 
 from strategies.aggregation.aggregate import Aggregate, Aggregator
+from strategies.aggregation.scale import estimate_scale
 from strategies.aggregation.spectral_filter import spectral_filter
-from strategies.clustering.scale import estimate_scale
 from tagma.arrays import Array
 
 _FACTOR = 1.3

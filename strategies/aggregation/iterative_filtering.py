@@ -1,17 +1,26 @@
 """Iterative filtering as a stage III (Yin et al., 2019): the paper's choice for high dimension."""
 
+from dataclasses import replace
 from typing import Annotated
 
+import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.spectral_filter import spectral_filter
-from strategies.clustering.scale import estimate_scale
-from tagma.arrays import Array
+from strategies.aggregation.norms import norms
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
+from strategies.aggregation.scale import estimate_scale, scale_of
+from strategies.aggregation.spectral_filter import filter_subset
+from strategies.aggregation.spread import Spread
+
+_LARGE, _SMALLER = 1e150, 2.0**-700
+"""Rows beyond this are scaled down, because variances are squares."""
 
 
+@rule
 def iterative_filtering(
-    updates: Array,
+    updates: Rows,
     *,
     factor: Annotated[float, Gt(0)],
     removable: Annotated[float, Ge(0), Lt(1)],
@@ -23,12 +32,34 @@ def iterative_filtering(
     dimensions the estimate is low, and some honest rows are lost. Breakdown point min(removable,
     1/2): `removable` must exceed the Byzantine fraction of the worst cluster. The result tells
     which rows were kept, how many times rows were removed, and why that ended ("within the bound"
-    or "removal limit"). Cost O(m^2 d) for the estimate, from 2000 rows at most, and the filter's
-    own.
+    or "removal limit"). Cost O(m^2 d), and the filter's own. With more than 500 rows, or more rows
+    than columns, it works on a copy of them.
     """
+    if np.median(norms(updates)) > _LARGE:
+        if sigma is not None:
+            sigma *= _SMALLER
+        updates = replace(updates, scale=updates.scale * _SMALLER)
+        result = _filtered(updates, factor, removable, sigma)
+        return replace(result, estimate=result.estimate / _SMALLER)
+    return _filtered(updates, factor, removable, sigma)
+
+
+def _filtered(updates: Rows, factor: float, removable: float, sigma: float | None) -> Aggregate:
+    spread = Spread(updates)
     if sigma is None:
-        sigma = estimate_scale(updates, k=1, assumed_fraction=min(removable, 0.5))
-    result = spectral_filter(updates, sigma=sigma, factor=factor, removable=removable)
+        assumed = min(removable, 0.5)
+        if spread.geometry is None:
+            sigma = estimate_scale(updates.dense(), k=1, assumed_fraction=assumed)
+        else:
+            sigma = scale_of(spread.geometry, updates.dim, k=1, assumed_fraction=assumed)
+    result = filter_subset(
+        updates, spread, np.arange(len(updates)),
+        sigma=sigma, factor=factor, removable=removable,
+    )  # fmt: skip
     return Aggregate(
-        result.estimate, kept=result.kept, iterations=result.iterations, stopped=result.stopped
+        result.estimate,
+        kept=result.kept,
+        weights=result.kept / result.kept.sum(),
+        iterations=result.iterations,
+        stopped=result.stopped,
     )

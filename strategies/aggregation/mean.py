@@ -3,9 +3,13 @@
 import numpy as np
 
 from strategies.aggregation.aggregate import Aggregate
-from tagma.arrays import Array
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
 
 
-def mean(updates: Array) -> Aggregate:
-    """Average of the rows. Breakdown point 0; cost O(m d)."""
-    return Aggregate(updates.mean(axis=0), kept=np.ones(len(updates), dtype=bool))
+@rule
+def mean(updates: Rows) -> Aggregate:
+    """Average of the rows, (1/m) sum_i x_i. Breakdown point 0; cost O(m d)."""
+    m = len(updates)
+    weights = np.full(m, 1 / m)
+    return Aggregate(updates.combine(weights), np.ones(m, dtype=bool), weights)

@@ -1,11 +1,15 @@
 """Coordinate-wise median (Yin et al., 2018)."""
 
-import numpy as np
-
 from strategies.aggregation.aggregate import Aggregate
-from tagma.arrays import Array
+from strategies.aggregation.middle import middle_mean
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
 
 
-def median(updates: Array) -> Aggregate:
-    """Median of every coordinate. Breakdown point 1/2; cost O(m d) expected."""
-    return Aggregate(np.median(updates, axis=0))
+@rule
+def median(updates: Rows) -> Aggregate:
+    """Median of every coordinate; of an even number of values, the mean of the middle two.
+
+    Breakdown point 1/2; cost O(d m log m).
+    """
+    return Aggregate(middle_mean(updates, (len(updates) - 1) // 2))

@@ -28,6 +28,8 @@ from math import ceil, log, sqrt
 import numpy as np
 from scipy.special import ndtri
 
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.selection import mean_of
 from strategies.aggregation.spread import Spread
 from tagma.arrays import Array, Labels, Mask
 
@@ -57,14 +59,15 @@ def spectral_filter(rows: Array, *, sigma: float, factor: float, removable: floa
     iteration: O(n p^2) with p = min(n, d) up to 500, beyond it some dozens of products with the
     rows.
     """
+    whole = Rows(rows)
     everything = np.arange(len(rows))
     return filter_subset(
-        rows, Spread(rows), everything, sigma=sigma, factor=factor, removable=removable
+        whole, Spread(whole), everything, sigma=sigma, factor=factor, removable=removable
     )
 
 
 def filter_subset(
-    rows: Array, spread: Spread, subset: Labels, *, sigma: float, factor: float, removable: float
+    rows: Rows, spread: Spread, subset: Labels, *, sigma: float, factor: float, removable: float
 ) -> Filtered:
     """The same for the rows numbered in `subset`; `spread` is that of all rows."""
     least = len(subset) - int(removable * len(subset))
@@ -79,11 +82,11 @@ def filter_subset(
             break
         subset = np.delete(subset, _far_out(projections, noise, len(subset) - least))
         iterations += 1
-    kept = np.zeros(len(rows), dtype=bool)
-    kept[subset] = True
+    mean = mean_of(rows, subset)
+    assert mean.kept is not None
     return Filtered(
-        estimate=rows[subset].mean(axis=0),
-        kept=kept,
+        estimate=mean.estimate,
+        kept=mean.kept,
         deviation=deviation,
         bound=bound,
         iterations=iterations,

@@ -11,6 +11,9 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from strategies.aggregation.geometry import Geometry, drawn_in
+from strategies.aggregation.middle import middle_mean
+from strategies.aggregation.rows import Rows
 from tagma.arrays import Array, Labels
 
 _DENSE = 500
@@ -21,18 +24,19 @@ _TOLERANCE = 1e-8
 
 
 class Spread:
-    """n rows; building costs O(n^2 d) when n <= min(d, 500), else O(n d)."""
+    """n rows; building costs O(n^2 d) when n <= min(d, 500), else O(n d log n)."""
 
-    def __init__(self, rows: Array) -> None:
-        n, d = rows.shape
-        # Near a robust origin, sums over a subset do not lose digits to rows that are not in it.
-        self._rows = rows - np.median(rows, axis=0)
-        self._gram = self._rows @ self._rows.T if n <= min(d, _DENSE) else None
-
-    @property
-    def dimension(self) -> int:
-        """The number d of coordinates."""
-        return self._rows.shape[1]
+    def __init__(self, rows: Rows) -> None:
+        self.dimension = rows.dim
+        self.geometry: Geometry | None = None
+        """Where the rows are few: all their distances."""
+        if len(rows) <= min(rows.dim, _DENSE):
+            self.geometry = Geometry(rows)
+        else:
+            # Near a robust origin, sums over a subset do not lose digits to rows outside of it.
+            origin = middle_mean(rows, (len(rows) - 1) // 2)
+            self._rows = rows.dense().astype(np.float64) - origin
+            self._rows *= drawn_in(np.abs(self._rows).max(axis=1))[0][:, None]
 
     def leading(self, subset: Labels) -> tuple[float, Array]:
         """The largest standard deviation in any direction, and the projections on that direction.
@@ -40,10 +44,11 @@ class Spread:
         Both of the rows numbered in `subset`, around their mean; the variance divides by their
         number.
         """
-        if self._gram is not None:
-            gram = self._gram[np.ix_(subset, subset)]
+        if self.geometry is not None:
+            gram = self.geometry.gram[np.ix_(subset, subset)]
             means = (gram / len(gram)).sum(axis=0)
             spread, direction = _top(gram - means - means[:, None] + means.mean())
+            spread *= self.geometry.unit
             return spread / sqrt(len(subset)), spread * direction
         rows = self._rows[subset]
         rows -= rows.mean(axis=0)

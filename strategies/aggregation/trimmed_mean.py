@@ -2,20 +2,19 @@
 
 from typing import Annotated
 
-import numpy as np
 from annotated_types import Ge, Lt
 
 from strategies.aggregation.aggregate import Aggregate
-from tagma.arrays import Array
+from strategies.aggregation.middle import middle_mean
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
 
 
-def trimmed_mean(updates: Array, *, beta: Annotated[float, Ge(0), Lt(0.5)]) -> Aggregate:
+@rule
+def trimmed_mean(updates: Rows, *, beta: Annotated[float, Ge(0), Lt(0.5)]) -> Aggregate:
     """Mean of every coordinate without its floor(beta m) smallest and largest values.
 
-    Breakdown point beta: it must exceed the Byzantine fraction of the worst cluster. The middle is
-    summed by itself, never as total minus extremes, which cancels when one value is huge. Cost
-    O(m d log m).
+    Breakdown point beta: it must exceed the Byzantine fraction of the worst cluster. Cost
+    O(d m log m).
     """
-    dropped = int(beta * len(updates))
-    middle = np.sort(updates, axis=0)[dropped : len(updates) - dropped]
-    return Aggregate(middle.mean(axis=0))
+    return Aggregate(middle_mean(updates, int(beta * len(updates))))

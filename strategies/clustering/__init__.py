@@ -1,5 +1,6 @@
 """Stage II: robust clustering of (m, d) arrays, without Flower, torch or Hydra."""
 
+from strategies.aggregation.scale import estimate_scale
 from strategies.clustering.clustering import Clusterer, Clustering
 from strategies.clustering.density import density
 from strategies.clustering.edge_cutting import edge_cutting
@@ -10,7 +11,6 @@ from strategies.clustering.kgeomedians import kgeomedians
 from strategies.clustering.kmeans import kmeans
 from strategies.clustering.kmedians import kmedians
 from strategies.clustering.ktrimmed_means import ktrimmed_means
-from strategies.clustering.scale import estimate_scale
 from strategies.clustering.symmetric_filtering import (
     symmetric_filtering,
     symmetric_iterative_filtering,

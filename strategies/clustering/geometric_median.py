@@ -1,56 +1,12 @@
-"""Geometric medians: argmin_y sum_i ||p_i - y||, for many subsets of the same points at once.
-
-Weiszfeld's iteration y <- sum_i p_i/||p_i - y|| / sum_i 1/||p_i - y||, in the form of Vardi and
-Zhang (2000) that stays correct when y meets a point: there the iteration is undefined, the pull R
-of the other points is compared with the multiplicity of the one that was hit, and y either is the
-median or moves on along R. Runs in weight space (see `Points`), so that one iteration for B subsets
-costs O(B m min(m, d)). Breakdown point 1/2.
-"""
-
-from dataclasses import dataclass
+"""The geometric median of points, as stage II uses it: argmin_y sum_i ||p_i - y||."""
 
 import numpy as np
 
+from strategies.aggregation.weiszfeld import geometric_medians
 from strategies.clustering.points import Points
-from tagma.arrays import Array, Mask
+from tagma.arrays import Array
 
-TOLERANCE = 1e-6
-"""Stop when a median moves by less than this, in units of its typical distance to the points."""
-
-
-@dataclass(frozen=True)
-class Medians:
-    """Geometric medians of B subsets."""
-
-    weights: Array
-    """Shape (B, m): the medians as affine combinations of the points."""
-    iterations: int
-    stopped: str
-    """Why it stopped: "converged" or "iteration limit"."""
-
-
-def geometric_medians(
-    points: Points, members: Mask, start: Array | None = None, limit: int = 100
-) -> Medians:
-    """The medians of the subsets given by `members`, shape (B, m); none may be empty.
-
-    `start` are weights to begin from.
-    """
-    weights = _first_step(points, members) if start is None else start.copy()
-    running = np.arange(len(members))
-    current, inside = weights, members
-    products = points.products(current)
-    for iteration in range(limit):
-        moved, scale = _step(points, inside, current, products)
-        moved_products = points.products(moved)
-        moves = np.einsum("ij,ij->i", moved - current, moved_products - products)
-        going = moves > (TOLERANCE * scale) ** 2
-        weights[running] = moved
-        if not going.any():
-            return Medians(weights, iteration + 1, "converged")
-        running, inside = running[going], inside[going]
-        current, products = moved[going], moved_products[going]
-    return Medians(weights, limit, "iteration limit")
+__all__ = ["geometric_median", "geometric_medians"]
 
 
 def geometric_median(points: Array) -> Array:
@@ -58,39 +14,3 @@ def geometric_median(points: Array) -> Array:
     everything = Points(points)
     medians = geometric_medians(everything, np.ones((1, len(points)), dtype=bool))
     return everything.combine(medians.weights)[0]
-
-
-def _first_step(points: Points, members: Mask) -> Array:
-    """One Weiszfeld step from the coordinate-wise median of all points.
-
-    Unlike the mean, it is not carried away by points at an astronomic distance.
-    """
-    lengths = np.sqrt(points.squares)
-    pulls = members / np.maximum(lengths, 1e-3 * np.median(lengths) or 1.0)
-    return pulls / pulls.sum(axis=1, keepdims=True)
-
-
-def _step(points: Points, members: Mask, weights: Array, products: Array) -> tuple[Array, Array]:
-    """One Weiszfeld step of every row, and the harmonic mean of its distances before the step."""
-    squared = points.squared_distances(weights, products)
-    apart = members & (squared > 0)
-    pulls = np.zeros_like(squared)
-    pulls[apart] = squared[apart] ** -0.5
-    total = pulls.sum(axis=1, keepdims=True)
-    target = np.divide(pulls, total, out=weights.copy(), where=total > 0)
-    hit = members & ~apart
-    for row in np.flatnonzero(hit.any(axis=1)):
-        target[row] = _leave_hit_point(points, weights[row], target[row], pulls[row], hit[row])
-    scale = apart.sum(axis=1) / np.maximum(total[:, 0], np.finfo(np.float64).tiny)
-    return target, scale
-
-
-def _leave_hit_point(points: Points, at: Array, target: Array, pulls: Array, hit: Mask) -> Array:
-    """Vardi and Zhang: y = (1 - g) T(y) + g y with g = min(1, multiplicity / ||R||)."""
-    resultant = pulls - pulls.sum() * at
-    strength = np.sqrt(max(resultant @ points.products(resultant), 0))
-    multiplicity = hit.sum()
-    if strength <= multiplicity:
-        return at
-    stay = multiplicity / strength
-    return (1 - stay) * target + stay * at

@@ -15,12 +15,13 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.scale import estimate_scale
 from strategies.aggregation.spectral_filter import Filtered, filter_subset
 from strategies.aggregation.spread import Spread
 from strategies.clustering.clustering import Clustering
 from strategies.clustering.lloyd import CentreRule, Centres, lloyd
 from strategies.clustering.points import Points
-from strategies.clustering.scale import estimate_scale
 from tagma.arrays import Array, Labels, Mask
 
 
@@ -43,11 +44,12 @@ def iterative_filtering(
     """
     if sigma is None:
         sigma = estimate_scale(vectors, k=k, assumed_fraction=assumed_fraction)
-    spread = Spread(vectors)
+    rows = Rows(vectors)
+    spread = Spread(rows)
 
     def filtered(inside: Mask) -> Filtered:
         return filter_subset(
-            vectors, spread, np.flatnonzero(inside),
+            rows, spread, np.flatnonzero(inside),
             sigma=sigma, factor=factor, removable=removable,
         )  # fmt: skip
 

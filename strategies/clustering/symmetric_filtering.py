@@ -20,9 +20,9 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from strategies.aggregation.aggregate import Aggregate, Aggregator
+from strategies.aggregation.scale import estimate_scale
 from strategies.aggregation.spectral_filter import spectral_filter
 from strategies.clustering.clustering import Clustering
-from strategies.clustering.scale import estimate_scale
 from tagma.arrays import Array, Labels, Mask
 
 

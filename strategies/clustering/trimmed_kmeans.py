@@ -19,12 +19,12 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
+from strategies.aggregation.scale import estimate_scale
 from strategies.clustering.ball_radius import common_radius
 from strategies.clustering.clustering import Clustering
 from strategies.clustering.geometric_median import geometric_medians
 from strategies.clustering.lloyd import CentreRule, Centres, lloyd
 from strategies.clustering.points import Points
-from strategies.clustering.scale import estimate_scale
 from tagma.arrays import Array, Labels, Mask
 
 _ROUGH = 2.0

@@ -10,6 +10,8 @@ from math import sqrt
 import numpy as np
 from scipy.special import gammaincinv
 
+from strategies.aggregation.geometry import Geometry
+from strategies.aggregation.rows import Rows
 from tagma.arrays import Array
 
 _SAMPLE = 2000
@@ -19,21 +21,23 @@ _SAMPLE = 2000
 def estimate_scale(vectors: Array, *, k: int, assumed_fraction: float) -> float:
     """The standard deviation sigma of a vector's entries around its cluster's centre."""
     vectors = vectors[:: -(-len(vectors) // _SAMPLE)]
-    m, d = vectors.shape
+    if len(vectors) < 2:
+        return 1.0
+    geometry = Geometry(Rows(vectors))
+    return scale_of(geometry, vectors.shape[1], k=k, assumed_fraction=assumed_fraction)
+
+
+def scale_of(geometry: Geometry, dim: int, *, k: int, assumed_fraction: float) -> float:
+    """The same from the distances between the vectors, in `dim` dimensions."""
+    m = len(geometry)
     if m < 2:
         return 1.0
     # Between no liars and as many as assumed; what is true changes the estimate little.
     expected_size = (1 - assumed_fraction / 2) * m / k
     neighbour = min(max(1, round(expected_size / 4)), m - 1)
     share = min(neighbour / expected_size, 0.5)
-    distances = np.partition(_pairwise_distances(vectors), neighbour, axis=1)[:, neighbour]
-    quantile_of_chi_square = 2 * gammaincinv(d / 2, share)
-    sigma = float(np.median(distances)) / sqrt(2 * quantile_of_chi_square)
+    distances = np.sqrt(geometry.pairwise()) * geometry.unit
+    nearest = np.partition(distances, neighbour, axis=1)[:, neighbour]
+    quantile_of_chi_square = 2 * gammaincinv(dim / 2, share)
+    sigma = float(np.median(nearest)) / sqrt(2 * quantile_of_chi_square)
     return sigma if sigma > 0 else float(np.finfo(np.float64).tiny)
-
-
-def _pairwise_distances(vectors: Array) -> Array:
-    centred = vectors - np.median(vectors, axis=0)
-    squares = np.einsum("ij,ij->i", centred, centred)
-    squared = squares[:, None] + squares - 2 * centred @ centred.T
-    return np.sqrt(np.maximum(squared, 0))

@@ -1,0 +1,1 @@
+"""`tagma bench kernels`: our aggregation kernels beside everyone else's."""

@@ -1,0 +1,129 @@
+"""`tagma bench kernels`: table, CSV, figure and gate."""
+
+import argparse
+import csv
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from bench.kernels.clustering import clustering_ratio
+from bench.kernels.memory import peak_ratio
+from bench.kernels.rivals import OURS, formulations
+from bench.kernels.thresholds import CLUSTERING, MEMORY, missed
+from bench.kernels.timing import Timing, compare, one_thread
+from bench.reproduce.figures import COLOURS, figure
+from launch.console import console, notices, say
+from tagma.errors import TagmaError
+
+_HELP = """tagma bench kernels [--repeats N] [--out FOLDER] [--skip-memory]
+
+CPU time on one thread of our aggregation kernels, plain NumPy, Flower's, and byzfl and byzpy where
+they are installed, as ratios to X.mean(axis=0) in the same run; trimmed K-means beside
+scikit-learn's K-means; peak memory on 2 GB of rows. Prints a table, writes kernels.csv, .svg and
+.png to --out (default: outputs/bench/kernels). Fails when a threshold is missed; takes some ten
+minutes with all peers installed."""
+
+_SHAPES = ((100, 100), (100, 10_000), (20, 1_000_000), (1000, 10_000), (100, 1_000_000))
+_LARGE = 10_000_000
+"""Columns for the peak memory."""
+
+
+def main(arguments: list[str]) -> None:
+    """Measure, print, write, and fail if a threshold is missed."""
+    if "--help" in arguments or "-h" in arguments:
+        say(_HELP)
+        return
+    options = _options(arguments)
+    with one_thread():
+        timings = [t for m, d in _SHAPES for t in _measure(m, d, options.repeats)]
+        notices.print("trimmed K-means ...", highlight=False)
+        seconds, clustering = clustering_ratio(options.repeats)
+    _print(timings)
+    say(f"trimmed K-means, 20 restarts: {seconds:.2f} s, {clustering:.1f} times scikit-learn's")
+    folder = Path(options.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_csv(timings, folder / "kernels.csv")
+    _draw(timings, folder / "kernels")
+    say(f"written: {folder}/kernels.csv, .svg, .png")
+    problems = missed(timings)
+    if clustering > CLUSTERING:
+        problems.append(f"trimmed K-means: {clustering:.1f} times scikit-learn's, not {CLUSTERING}")
+    if not options.skip_memory:
+        notices.print("peak memory on 2 GB of rows ...", highlight=False)
+        memory = peak_ratio(_LARGE)
+        say(f"peak memory at 50 x {_LARGE:,}: {memory:.2f} times the input")
+        if memory > MEMORY:
+            problems.append(f"peak memory: {memory:.2f} times the input, not {MEMORY}")
+    if problems:
+        raise TagmaError("; ".join(problems))
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tagma bench kernels", exit_on_error=False)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", default="outputs/bench/kernels")
+    parser.add_argument("--skip-memory", action="store_true")
+    try:
+        options, rest = parser.parse_known_args(arguments)
+    except argparse.ArgumentError as error:
+        raise TagmaError(str(error)) from None
+    if rest:
+        known = "--repeats --out --skip-memory"
+        raise TagmaError(f"{rest[0]}: there is no such option; known: {known}")
+    if options.repeats < 1:
+        raise TagmaError(f"--repeats={options.repeats}: must be at least 1")
+    return options
+
+
+def _measure(m: int, d: int, repeats: int) -> list[Timing]:
+    rows: Any = np.random.default_rng(0).standard_normal((m, d), dtype=np.float32)
+    timings = []
+    for statistic, by_library in formulations(m, d).items():
+        notices.print(f"{statistic} at {m} x {d} ...", highlight=False)
+        for library, function in by_library.items():
+            seconds, ratio = compare(function, rows, repeats)
+            timings.append(Timing(statistic, library, m, d, seconds, ratio))
+    return timings
+
+
+def _print(timings: Sequence[Timing]) -> None:
+    table = Table(title="CPU time in times of the mean, one thread, float32", title_justify="left")
+    for title in ("statistic", "library"):
+        table.add_column(title)
+    for m, d in _SHAPES:
+        table.add_column(f"{m} x {d:,}", justify="right")
+    ratios = {(t.statistic, t.library, t.m, t.d): t.ratio for t in timings}
+    for statistic, library in dict.fromkeys((t.statistic, t.library) for t in timings):
+        cells = [ratios.get((statistic, library, m, d)) for m, d in _SHAPES]
+        style = "bold" if library == OURS else None
+        shown = ["" if ratio is None else f"{ratio:.1f}" for ratio in cells]
+        table.add_row(statistic, library, *shown, style=style)
+    console.print(table)
+
+
+def _write_csv(timings: Sequence[Timing], path: Path) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Timing)])
+        writer.writeheader()
+        writer.writerows(asdict(timing) for timing in timings)
+
+
+def _draw(timings: Sequence[Timing], path: Path) -> None:
+    """At the largest shape, bars by statistic and library."""
+    m, d = _SHAPES[-1]
+    shown = [t for t in timings if (t.m, t.d) == (m, d)]
+    statistics = list(dict.fromkeys(t.statistic for t in shown))
+    libraries = list(dict.fromkeys(t.library for t in shown))
+    with figure(path, width=8) as axes:
+        for place, library in enumerate(libraries):
+            own = {t.statistic: t.ratio for t in shown if t.library == library}
+            at = [statistics.index(name) + (place - len(libraries) / 2) * 0.13 for name in own]
+            axes.bar(at, list(own.values()), 0.13, label=library, color=COLOURS[place])
+        axes.set_yscale("log")
+        axes.set_ylabel(f"CPU time / mean, {m} x {d:,}")
+        axes.set_xticks(range(len(statistics)), [name.replace("_", "\n") for name in statistics])
+        axes.legend(ncols=3)

@@ -1,0 +1,57 @@
+"""What `tagma bench kernels` requires."""
+
+from collections.abc import Sequence
+
+from bench.kernels.rivals import OURS
+from bench.kernels.timing import Timing
+
+MOST = {
+    ("trimmed_mean", 20): 7,
+    ("trimmed_mean", 100): 20,
+    ("trimmed_mean", 1000): 26,
+    ("median", 20): 5,
+    ("median", 100): 19,
+    ("median", 1000): 27,
+    ("krum", 100): 18,
+    ("multi_krum", 100): 22,
+    ("nnm", 100): 30,
+    ("geometric_median", 100): 22,
+}
+"""Ratios to the mean, at the largest shape with that many rows."""
+FASTER_THAN_FLOWER = 4
+"""For the coordinate-wise statistics, at every shape."""
+FASTER_THAN_BEST = 2
+"""For the others, where their ratio is limited."""
+CLUSTERING, MEMORY = 5.0, 1.2
+_COORDINATE_WISE = ("trimmed_mean", "median")
+
+
+def missed(timings: Sequence[Timing]) -> list[str]:
+    """One line for every threshold that is not met."""
+    found = []
+    largest: dict[int, int] = {}
+    for timing in timings:
+        largest[timing.m] = max(largest.get(timing.m, 0), timing.d)
+    for own in (timing for timing in timings if timing.library == OURS):
+        place = f"{own.statistic} at {own.m} x {own.d}"
+        most = MOST.get((own.statistic, own.m))
+        limited = most is not None and own.d == largest[own.m]
+        if most is not None and limited and own.ratio > most:
+            found.append(f"{place}: {own.ratio:.1f} times the mean, not {most}")
+        rivals = [
+            timing for timing in timings
+            if (timing.statistic, timing.m, timing.d) == (own.statistic, own.m, own.d)
+            and timing.library != OURS
+        ]  # fmt: skip
+        for rival in rivals:
+            wanted = 1.0
+            if own.statistic in _COORDINATE_WISE:
+                wanted = FASTER_THAN_FLOWER if rival.library == "flower" else 1.0
+            elif limited:
+                wanted = FASTER_THAN_BEST
+            if rival.seconds < wanted * own.seconds:
+                found.append(
+                    f"{place}: {rival.seconds / own.seconds:.2f} times as fast as {rival.library}, "
+                    f"not {wanted:g}"
+                )
+    return found

@@ -1,0 +1,44 @@
+"""Distances between points and their affine combinations, from products alone.
+
+A combination sum_i a_i p_i with weights a that sum to 1 has the squared distance
+
+    a P P^T a - 2 (a P P^T)_j + ||p_j||^2
+
+to point j. So whatever is an average of points, such as a mean or a geometric median, can be sought
+as a row of weights, without ever being written in coordinates.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from tagma.arrays import Array
+
+
+class Affine(ABC):
+    """m centred points."""
+
+    squares: Array
+    """||p_j||^2, shape (m,)."""
+    rounding: float
+    """Relative accuracy of a squared distance."""
+
+    def __len__(self) -> int:
+        return len(self.squares)
+
+    @abstractmethod
+    def products(self, weights: Array) -> Array:
+        """A P P^T for weights A of shape (..., m)."""
+
+    def squared_distances(self, weights: Array, products: Array | None = None) -> Array:
+        """||sum_i a_i p_i - p_j||^2 for every row a of A and point j.
+
+        `products` is A P P^T, where known already. Values that are rounding errors only are exactly
+        0.
+        """
+        products = self.products(weights) if products is None else products
+        norms = np.einsum("...i,...i->...", weights, products)[..., None]
+        sizes = self.squares + norms
+        squared = sizes - 2 * products
+        squared[squared <= self.rounding * sizes] = 0
+        return squared

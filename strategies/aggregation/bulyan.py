@@ -1,0 +1,37 @@
+"""Bulyan (El Mhamdi et al., 2018): rows chosen by Krum, then a mean around their median."""
+
+import numpy as np
+
+from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.geometry import Geometry
+from strategies.aggregation.krum import krum_order
+from strategies.aggregation.liars import Fraction, count
+from strategies.aggregation.near_median import mean_near_median
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
+from tagma.arrays import Array, Labels
+
+
+@rule
+def bulyan(updates: Rows, *, fraction: Fraction) -> Aggregate:
+    """Krum chooses m - 2f rows, one after the other; then, per coordinate, m - 4f near the median.
+
+    f = floor(fraction m), at most (m - 3) / 4: the rule needs m >= 4f + 3. Breakdown point: f of m,
+    below 1/4. Cost O(m^2 d), and O(m^3 log m) for choosing.
+    """
+    m = len(updates)
+    f = count(fraction, m, (m - 3) // 4)
+    chosen = _choose(Geometry(updates).pairwise(), f)
+    kept = np.zeros(m, dtype=bool)
+    kept[chosen] = True
+    return Aggregate(mean_near_median(updates.take(chosen), m - 4 * f), kept)
+
+
+def _choose(squared: Array, f: int) -> Labels:
+    left = np.arange(len(squared))
+    chosen = []
+    for _ in range(len(squared) - 2 * f):
+        best = krum_order(squared[np.ix_(left, left)], f)[0]
+        chosen.append(left[best])
+        left = np.delete(left, best)
+    return np.sort(np.array(chosen))

@@ -1,0 +1,37 @@
+"""Covariance-bound agnostic filter (Allouah et al., 2025)."""
+
+import numpy as np
+
+from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.geometry import Geometry
+from strategies.aggregation.liars import Fraction, count
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
+from strategies.aggregation.spectral import leading
+
+
+@rule
+def caf(updates: Rows, *, fraction: Fraction) -> Aggregate:
+    """Of all weighted means on the way, the one with the least variance in any direction.
+
+    All weights start at 1. Each is multiplied by 1 - t_i / max t, where t_i is the row's squared
+    distance from the weighted mean along the direction of the largest variance and the maximum is
+    over rows that have weight, until no more than m - 2f weight is left. f = floor(fraction m).
+    Needs no bound on the covariance, unlike `iterative_filtering`. Breakdown point: f of m. The
+    same rows always give the same answer. Cost O(m^2 d), and O(m^3) for each of at most m steps.
+    """
+    m = len(updates)
+    f = count(fraction, m, (m - 1) // 2)
+    geometry = Geometry(updates)
+    weights = best = np.ones(m)
+    least = np.inf
+    while weights.sum() > m - 2 * f or least == np.inf:
+        variance, projections = leading(geometry.gram, weights)
+        if variance < least:
+            least, best = variance, weights
+        farthest = projections[weights > 0].max()
+        if farthest <= 0:
+            break
+        weights = weights * np.maximum(0, 1 - projections / farthest)
+    weights = best / best.sum()
+    return Aggregate(geometry.combine(weights), weights=weights)

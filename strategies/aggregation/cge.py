@@ -1,0 +1,20 @@
+"""Comparative gradient elimination (Gupta and Vaidya, 2020)."""
+
+from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.liars import Fraction, count
+from strategies.aggregation.norms import norms
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
+from strategies.aggregation.selection import mean_of, smallest
+
+
+@rule
+def cge(updates: Rows, *, fraction: Fraction) -> Aggregate:
+    """The mean of the m - f shortest rows, f = floor(fraction m).
+
+    Made for gradients near an optimum, which are short: lies that are not longer than honest rows
+    pass, and it moves neither with translation nor does it fit models sent as they are. Breakdown
+    point: f of m against long rows only. Cost O(m d).
+    """
+    m = len(updates)
+    return mean_of(updates, smallest(norms(updates), m - count(fraction, m, (m - 1) // 2)))

@@ -1,0 +1,22 @@
+"""Clipping: no row is longer than a given length."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Gt
+
+from strategies.aggregation.mixing import pre_rule
+from strategies.aggregation.norms import norms
+from strategies.aggregation.rows import Rows
+from tagma.arrays import Array
+
+
+@pre_rule
+def clipping(updates: Rows, *, radius: Annotated[float, Gt(0)] = 1.0) -> Array:
+    """x_i <- x_i min(1, radius / ||x_i||). Bounds what a liar can add to a mean. Cost O(m d)."""
+    return clip_factors(norms(updates), radius)
+
+
+def clip_factors(lengths: Array, radius: float) -> Array:
+    """What rows of these lengths are multiplied by, shape (m,)."""
+    return np.minimum(1, np.divide(radius, lengths, out=np.ones_like(lengths), where=lengths > 0))

@@ -1,0 +1,36 @@
+"""An aggregator behind pre-aggregators."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from strategies.aggregation.aggregate import Aggregate, Aggregator
+from strategies.aggregation.mixing import PreAggregator
+from strategies.aggregation.rows import chain
+from strategies.aggregation.rule import TAKES_ROWS, finite_rows, of_all
+from tagma.arrays import Array
+
+
+def compose(before: Sequence[PreAggregator], aggregate: Aggregator) -> Aggregator:
+    """The aggregator of rows that pass through `before`, in this order.
+
+    Weights are those of the original rows, where both sides have any. Rows that are not finite are
+    removed first. Aggregators of this package read the new rows block by block; others are given
+    them as an array.
+    """
+    if not before:
+        return aggregate
+    lazily = hasattr(getattr(aggregate, "func", aggregate), TAKES_ROWS)
+
+    def composed(updates: Array) -> Aggregate:
+        rows = finite_rows(updates)
+        chosen = rows.chosen
+        for step in before:
+            rows = step(rows).source  # type: ignore[arg-type]
+        result = aggregate(rows if lazily else rows.dense())  # type: ignore[arg-type]
+        own = result.weights
+        if own is not None and rows.mixing is not None:
+            own = chain(rows.mixing, own[None])[0]
+        result = replace(result, kept=None, weights=own)
+        return of_all(result, len(updates), chosen)
+
+    return composed

@@ -1,0 +1,48 @@
+"""Divide and conquer (DnC; Shejwalkar and Houmansadr, 2021)."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Gt
+
+from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.geometry import Geometry
+from strategies.aggregation.liars import Fraction, count
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
+from strategies.aggregation.selection import mean_of, smallest
+from strategies.aggregation.spectral import leading
+from tagma.streams import stream
+
+
+@rule
+def dnc(
+    updates: Rows,
+    *,
+    fraction: Fraction,
+    factor: Annotated[float, Gt(0)] = 1.0,
+    columns: Annotated[int, Ge(1)] = 10_000,
+    iterations: Annotated[int, Ge(1)] = 3,
+    seed: Annotated[int, Ge(0)] = 0,
+) -> Aggregate:
+    """The mean of the rows that lie near the others in every one of some random sets of columns.
+
+    In each of `iterations` sets of at most `columns` columns, the ceil(factor f) rows farthest from
+    the mean along the direction of the largest variance are dropped; f = floor(fraction m). If none
+    is left, the last set decides. Breakdown point: f of m. Cost O(m^2 min(d, columns)) and O(m^3)
+    per set: the cheapest spectral rule when d is large. The columns follow from `seed`; keep it
+    from the liars.
+    """
+    m = len(updates)
+    f = count(fraction, m, (m - 1) // 2)
+    dropped = min(int(np.ceil(factor * f)), m - 1)
+    random = stream(seed, "dnc")
+    good = np.ones(m, dtype=bool)
+    for _ in range(iterations if updates.dim > columns else 1):
+        part = updates
+        if updates.dim > columns:
+            part = updates.columns(np.sort(random.choice(updates.dim, columns, replace=False)))
+        kept = smallest(leading(Geometry(part).gram, np.ones(m))[1], m - dropped)
+        last = np.isin(np.arange(m), kept)
+        good &= last
+    return mean_of(updates, np.flatnonzero(good if good.any() else last))

@@ -1,0 +1,25 @@
+"""The geometric median of the rows (RFA; Pillutla et al., 2022)."""
+
+import numpy as np
+
+from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.geometry import Geometry
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
+from strategies.aggregation.weiszfeld import geometric_medians
+
+_LIMIT, _TOLERANCE = 2000, 1e-9
+"""Steps shrink slowly in few dimensions: small ones are needed for an error of 1e-6."""
+
+
+@rule
+def geometric_median(updates: Rows) -> Aggregate:
+    """argmin_y sum_i ||x_i - y||, to about 1e-6 of the typical distance to the rows.
+
+    Breakdown point 1/2, with an error that grows like sqrt(d). Does not depend on the coordinate
+    system. Cost O(m^2 d) for the Gram matrix; the iterations do not depend on d.
+    """
+    geometry = Geometry(updates)
+    everyone = np.ones((1, len(updates)), dtype=bool)
+    weights = geometric_medians(geometry, everyone, limit=_LIMIT, tolerance=_TOLERANCE).weights[0]
+    return Aggregate(geometry.combine(weights), weights=weights)

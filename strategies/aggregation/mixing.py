@@ -1,0 +1,62 @@
+"""What pre-aggregators have in common: they replace rows by weighted sums of them.
+
+A pre-aggregator makes the rows of honest machines more alike before an aggregator sees them. Its
+result is a matrix of weights; the new rows follow from it block by block as they are read, so a
+pre-aggregator before an aggregator needs no second array.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import Concatenate, ParamSpec
+
+import numpy as np
+
+from strategies.aggregation.rows import Rows, chain
+from strategies.aggregation.rule import finite_rows
+from tagma.arrays import Array
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """r new rows, made of m."""
+
+    source: Rows
+    """The new rows, made as they are read."""
+    weights: Array
+    """Shape (r, m): every new row is a sum of the old ones with these weights, 0 for removed."""
+    removed: int = 0
+    """How many rows were not finite and took no part."""
+
+    @cached_property
+    def rows(self) -> Array:
+        """The new rows as an array of shape (r, d), in the precision of the old."""
+        return self.source.dense()
+
+
+PreAggregator = Callable[[Array], Mixed]
+"""From vectors of shape (m, d), m >= 1, to r >= 1 others."""
+
+
+def pre_rule(
+    function: Callable[Concatenate[Rows, P], Array],
+) -> Callable[Concatenate[Array, P], Mixed]:
+    """Make a pre-aggregator of arrays from a function from finite rows to weights.
+
+    The weights have shape (r, m), or (m,) where each row is only multiplied by its own.
+    """
+
+    @wraps(function)
+    def mix(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Mixed:
+        rows = finite_rows(updates)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            mixing = function(rows, *args, **settings)
+        m = len(rows) if rows.chosen is None else len(rows.array)
+        weights = np.zeros((len(mixing), m))
+        chosen = slice(None) if rows.chosen is None else rows.chosen
+        weights[:, chosen] = chain(mixing, np.eye(len(mixing)))
+        return Mixed(rows.mixed(mixing), weights, removed=m - len(rows))
+
+    return mix

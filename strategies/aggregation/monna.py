@@ -1,0 +1,31 @@
+"""MoNNA (Farhadkhani et al., 2023): the nearest neighbours of a trusted row."""
+
+from typing import Annotated
+
+from annotated_types import Ge
+
+from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.geometry import Geometry
+from strategies.aggregation.liars import Fraction, count
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
+from strategies.aggregation.selection import mean_of, most_central, smallest
+
+
+@rule
+def monna(
+    updates: Rows, *, fraction: Fraction, reference: Annotated[int, Ge(0)] | None = None
+) -> Aggregate:
+    """The mean of the m - f rows nearest to a reference row, itself among them.
+
+    `reference` is the number of a row that is known to be honest. A server has none: without it,
+    the row that is nearest to the nearer half of the others stands in. f = floor(fraction m).
+    Breakdown point: f of m. Cost O(m^2 d).
+    """
+    m = len(updates)
+    squared = Geometry(updates).pairwise()
+    trusted = most_central(squared)
+    if reference is not None:
+        trusted = updates.position(reference)
+    nearest = smallest(squared[trusted], m - count(fraction, m, (m - 1) // 2))
+    return mean_of(updates, nearest)

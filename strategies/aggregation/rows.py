@@ -1,0 +1,160 @@
+"""m rows in R^d that are read in blocks of columns.
+
+Kernels never see the array as a whole. What is done to the rows before them, such as leaving some
+out or mixing them, is done to each block as it is read, so that no second array of that size exists
+and the memory beyond the input stays bounded whatever d is.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tagma.arrays import Array, Labels
+
+_MANY = 2**23
+"""From this many entries on, a second thread is worth its start."""
+
+Kernel = Callable[[Array, Array], None]
+"""From a block (m, c) to one number per column, written into the second argument (c,)."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An array of shape (m, d), and what happens to it on reading."""
+
+    array: Array
+    chosen: Labels | None = None
+    """The rows that take part, if not all."""
+    scale: float = 1.0
+    """A power of two that every entry is multiplied by."""
+    mixing: Array | None = None
+    """Shape (r, m): the rows are replaced by r sums of them with these weights. Shape (m,): each
+    row is multiplied by its own."""
+
+    def __len__(self) -> int:
+        if self.mixing is not None:
+            return len(self.mixing)
+        return len(self.array) if self.chosen is None else len(self.chosen)
+
+    @property
+    def dim(self) -> int:
+        """The number d of columns."""
+        return self.array.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[np.float64]:
+        """float32 or float64."""
+        return self.array.dtype
+
+    def block(self, start: int, stop: int) -> Array:
+        """The columns from `start` to `stop`; a view where nothing happens to them."""
+        columns = slice(start, stop)
+        block = self.array[:, columns]
+        if self.chosen is not None:
+            block = block[self.chosen]
+        if self.scale != 1:
+            block = block * block.dtype.type(self.scale)
+        if self.mixing is not None:
+            diagonal = self.mixing.ndim == 1
+            block = self.mixing[:, None] * block if diagonal else self.mixing @ block
+        return block
+
+    def blocks(self, width: int) -> Iterator[tuple[slice, Array]]:
+        """All columns, `width` at a time."""
+        for start in range(0, self.dim, width):
+            stop = min(start + width, self.dim)
+            yield slice(start, stop), self.block(start, stop)
+
+    def position(self, number: int) -> int:
+        """Where row `number` of the array is now."""
+        own = np.arange(len(self.array)) if self.chosen is None else self.chosen
+        found = np.flatnonzero(own == number)
+        if self.mixing is not None or not len(found):
+            raise ValueError(f"row {number} does not take part")
+        return int(found[0])
+
+    def columns(self, chosen: Labels) -> "Rows":
+        """These columns of the rows only."""
+        return replace(self, array=self.array[:, chosen])
+
+    def take(self, chosen: Labels) -> "Rows":
+        """These of the rows only."""
+        mixing = None if self.mixing is None else self.mixing[chosen]
+        if mixing is not None and mixing.ndim == 2:
+            return replace(self, mixing=mixing)
+        own = chosen if self.chosen is None else self.chosen[chosen]
+        return replace(self, chosen=own, mixing=mixing)
+
+    def mixed(self, mixing: Array) -> "Rows":
+        """Weighted sums of the rows, one for every row of weights, or multiples of each."""
+        return replace(self, mixing=chain(self.mixing, mixing).astype(self.dtype))
+
+    def combine(self, weights: Array) -> Array:
+        """sum_i w_i x_i, shape (d,); rows with weight 0 are not read."""
+        if self.mixing is not None:
+            return replace(self, mixing=None).combine(chain(self.mixing, weights[None])[0])
+        used = np.flatnonzero(weights)
+        own = used if self.chosen is None else self.chosen[used]
+        scaled = (weights[used] * self.scale).astype(self.dtype)
+        if len(used) == len(self.array):
+            return scaled @ self.array
+        estimate = np.empty(self.dim, self.dtype)
+        for columns in _spans(self.dim, max(1024, 2**20 // max(len(used), 1))):
+            np.matmul(scaled, self.array[own, columns], out=estimate[columns])
+        return estimate
+
+    def dense(self) -> Array:
+        """All rows as one new array."""
+        result = np.empty((len(self), self.dim), self.dtype)
+        plain = replace(self, mixing=None)
+        for columns in _spans(self.dim, 2**13):
+            if self.mixing is not None and self.mixing.ndim == 2:
+                block = plain.block(columns.start, columns.stop)
+                np.matmul(self.mixing, block, out=result[:, columns])
+            else:
+                result[:, columns] = self.block(columns.start, columns.stop)
+        return result
+
+
+def chain(first: Array | None, second: Array) -> Array:
+    """The mixing that two of them, one after the other, amount to."""
+    if first is None:
+        return second
+    if first.ndim == 1:
+        return second * first
+    return second[:, None] * first if second.ndim == 1 else second @ first
+
+
+def by_columns(rows: Rows, width: int, make_kernel: Callable[[], Kernel]) -> Array:
+    """One number per column, `width` columns at a time, on two threads where it pays.
+
+    Every thread makes a kernel of its own, so that kernels can keep scratch memory.
+    """
+    estimate = np.empty(rows.dim, rows.dtype)
+    spans = list(_spans(rows.dim, width))
+
+    def work(spans: Sequence[slice]) -> None:
+        kernel = make_kernel()
+        for columns in spans:
+            kernel(rows.block(columns.start, columns.stop), estimate[columns])
+
+    if len(spans) > 1 and len(rows) * rows.dim >= _MANY and threads() > 1:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(work, (spans[::2], spans[1::2])))
+    else:
+        work(spans)
+    return estimate
+
+
+def threads() -> int:
+    """How many threads kernels may use: two, unless OMP_NUM_THREADS or the machine says one."""
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(2, os.cpu_count() or 1, int(limit) if limit.isdigit() and int(limit) else 2)
+
+
+def _spans(dim: int, width: int) -> Iterator[slice]:
+    for start in range(0, dim, width):
+        yield slice(start, min(start + width, dim))

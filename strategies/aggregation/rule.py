@@ -1,0 +1,109 @@
+"""The one policy for what rows may be, around every aggregator.
+
+- A row with a NaN or an infinity is removed before any arithmetic and counted in `removed`.
+- Finite rows never give a result that is not: where a sum overflows, the rule is applied again to
+  rows scaled down by a power of two, and its estimate is scaled up.
+- A row far beyond the others, such as 1e30, counts as any outlier: see `Geometry` for the rules
+  that measure distances; the coordinate-wise ones sort and do not care how far it is.
+- An array without rows or columns, or in which no row is finite, is a `ValueError`.
+
+float32 and float64 are computed in their own precision, anything else as float64. Inputs are never
+changed.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+import numpy as np
+
+from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.rows import Rows
+from tagma.arrays import Array, Labels, Mask
+
+P = ParamSpec("P")
+TAKES_ROWS = "takes_rows"
+"""Marks functions that accept `Rows` as well as arrays."""
+_WIDTH = 2**16
+
+
+def rule(
+    function: Callable[Concatenate[Rows, P], Aggregate],
+) -> Callable[Concatenate[Array, P], Aggregate]:
+    """Make an aggregator of arrays from one of finite rows."""
+
+    @wraps(function)
+    def aggregate(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Aggregate:
+        rows = finite_rows(updates)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            result = function(rows, *args, **settings)
+            if not np.isfinite(result.estimate).all():
+                result = _again_smaller(lambda small: function(small, *args, **settings), rows)
+        return _of_all(result, updates, rows.chosen)
+
+    setattr(aggregate, TAKES_ROWS, True)
+    return aggregate
+
+
+def finite_rows(updates: Array | Rows) -> Rows:
+    """The finite rows of an array of shape (m, d)."""
+    if isinstance(updates, Rows):
+        return updates
+    array = np.asarray(updates)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"rows of shape (m, d) with m, d >= 1 are needed, not {array.shape}")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    finite = _finite(array)
+    if finite.all():
+        return Rows(array)
+    if not finite.any():
+        raise ValueError("no row is finite")
+    return Rows(array, chosen=np.flatnonzero(finite))
+
+
+def _finite(array: Array) -> Mask:
+    """Which rows are finite.
+
+    The sum of a row with a NaN or an infinity is not finite; it costs half of what the mean of the
+    rows does. Other sums that are not finite have overflowed: those rows are looked at closely.
+    """
+    if array.size <= _WIDTH:
+        return np.asarray(np.isfinite(array).all(axis=1))
+    ones = np.ones(min(_WIDTH, array.shape[1]), array.dtype)
+    finite = np.ones(len(array), dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _, block in Rows(array).blocks(_WIDTH):
+            finite &= np.isfinite(block @ ones[: block.shape[1]])
+    for row in np.flatnonzero(~finite):
+        finite[row] = all(
+            np.isfinite(b).all() for _, b in Rows(array[row : row + 1]).blocks(_WIDTH)
+        )
+    return finite
+
+
+def _again_smaller(apply: Callable[[Rows], Aggregate], rows: Rows) -> Aggregate:
+    scale = 2.0 ** -(len(rows).bit_length() + 2)
+    result = apply(replace(rows, scale=scale))
+    largest = np.finfo(rows.dtype).max * rows.dtype.type(scale)
+    estimate = np.clip(result.estimate, -largest, largest) / rows.dtype.type(scale)
+    return replace(result, estimate=estimate)
+
+
+def _of_all(result: Aggregate, updates: Array | Rows, chosen: Labels | None) -> Aggregate:
+    return result if isinstance(updates, Rows) else of_all(result, len(updates), chosen)
+
+
+def of_all(result: Aggregate, m: int, chosen: Labels | None) -> Aggregate:
+    """The aggregate in terms of all m rows, also those that were removed."""
+    if chosen is None:
+        return result
+    kept, weights = result.kept, result.weights
+    if kept is not None:
+        kept = np.zeros(m, dtype=bool)
+        kept[chosen] = result.kept
+    if weights is not None:
+        weights = np.zeros(m)
+        weights[chosen] = result.weights
+    return replace(result, kept=kept, weights=weights, removed=m - len(chosen))

@@ -1,0 +1,29 @@
+"""The mean of chosen rows, as an aggregate."""
+
+import numpy as np
+
+from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.rows import Rows
+from tagma.arrays import Array, Labels
+
+
+def mean_of(rows: Rows, chosen: Labels) -> Aggregate:
+    """The mean of the rows with these numbers."""
+    kept = np.zeros(len(rows), dtype=bool)
+    kept[chosen] = True
+    weights = kept / kept.sum()
+    return Aggregate(rows.combine(weights), kept, weights)
+
+
+def most_central(squared: Array) -> int:
+    """The row with the least sum of squared distances to the nearer half of the others.
+
+    `squared` are the distances, with zeros on the diagonal.
+    """
+    nearer = np.sort(squared, axis=1)[:, : len(squared) // 2 + 1].sum(axis=1)
+    return int(np.lexsort((squared.sum(axis=1), nearer))[0])
+
+
+def smallest(scores: Array, number: int) -> Labels:
+    """Which are the smallest scores; of equal ones, the first."""
+    return np.sort(np.argsort(scores, kind="stable")[:number])

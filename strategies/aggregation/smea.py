@@ -1,0 +1,47 @@
+"""Smallest maximum eigenvalue averaging (Allouah et al., 2023)."""
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.geometry import Geometry
+from strategies.aggregation.liars import Fraction, count
+from strategies.aggregation.rows import Rows
+from strategies.aggregation.rule import rule
+from strategies.aggregation.selection import mean_of
+from tagma.errors import SettingError
+
+_SUBSETS = 50_000
+"""Largest number of subsets that are tried."""
+_BATCH = 512
+
+
+@rule
+def smea(updates: Rows, *, fraction: Fraction) -> Aggregate:
+    """The mean of the m - f rows whose largest variance in any direction is least.
+
+    f = floor(fraction m). Breakdown point: f of m; the best possible error of all rules here, at a
+    price: all C(m, f) subsets are tried, and more than 50,000 are refused. Cost O(m^2 d) and
+    O(C(m, f) m^3).
+    """
+    m = len(updates)
+    f = count(fraction, m, (m - 1) // 2)
+    if comb(m, f) > _SUBSETS:
+        raise SettingError(
+            "aggregation.fraction", fraction,
+            f"leaves out {f} of {m} rows in {comb(m, f):,} ways; smea tries at most {_SUBSETS:,}",
+        )  # fmt: skip
+    gram = Geometry(updates).gram
+    subsets = np.array(list(combinations(range(m), m - f)))
+    batches = [subsets[start : start + _BATCH] for start in range(0, len(subsets), _BATCH)]
+    variances = [_largest_variances(gram[b[:, :, None], b[:, None, :]]) for b in batches]
+    return mean_of(updates, subsets[np.concatenate(variances).argmin()])
+
+
+def _largest_variances(grams: np.ndarray) -> np.ndarray:
+    """Largest eigenvalues of centred Gram matrices of equal size, shape (B, n, n)."""
+    means = grams.mean(axis=1)
+    centred = grams - means[:, None, :] - means[:, :, None] + means.mean(axis=1)[:, None, None]
+    return np.linalg.eigvalsh(centred)[:, -1]

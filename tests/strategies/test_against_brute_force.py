@@ -1,0 +1,210 @@
+"""Every aggregator against its definition, written out as plainly as possible."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+from scipy.stats import trim_mean
+
+from strategies import aggregation as ours
+from strategies.aggregation.geometry import Geometry
+from strategies.aggregation.norms import norms
+from strategies.aggregation.rows import Rows
+
+clouds = st.builds(
+    lambda seed, m, d: np.random.default_rng(seed).normal(size=(m, d)),
+    st.integers(0, 10**6),
+    st.integers(7, 12),
+    st.integers(2, 9),
+)
+
+
+def krum_scores(rows, f):
+    return [sum(sorted(((rows - row) ** 2).sum(axis=1))[1 : len(rows) - f - 1]) for row in rows]
+
+
+@settings(max_examples=30)
+@given(clouds)
+def test_krum_and_multi_krum(rows):
+    f = min(int(0.3 * len(rows)), (len(rows) - 3) // 2)
+    order = np.argsort(krum_scores(rows, f))
+    assert np.allclose(ours.krum(rows, fraction=0.3).estimate, rows[order[0]])
+    best = rows[order[: len(rows) - f]].mean(axis=0)
+    assert np.allclose(ours.multi_krum(rows, fraction=0.3).estimate, best)
+
+
+def near_median(rows, number):
+    result = []
+    for column in rows.T:
+        order = np.argsort(np.abs(column - np.median(column)), kind="stable")
+        result.append(column[order[:number]].mean())
+    return np.array(result)
+
+
+@settings(max_examples=30)
+@given(clouds)
+def test_meamed(rows):
+    number = len(rows) - int(0.3 * len(rows))
+    assert np.allclose(ours.meamed(rows, fraction=0.3).estimate, near_median(rows, number))
+
+
+@settings(max_examples=30)
+@given(clouds)
+def test_bulyan(rows):
+    m = len(rows)
+    f = min(int(0.2 * m), (m - 3) // 4)
+    left, chosen = list(range(m)), []
+    while len(chosen) < m - 2 * f:
+        part = rows[left]
+        count = max(1, len(left) - f - 2)
+        scores = [
+            (sum(sorted(((part - row) ** 2).sum(axis=1))[1 : count + 1]),
+             ((part - row) ** 2).sum())
+            for row in part
+        ]  # fmt: skip
+        rounded = [tuple(np.round(score, 9)) for score in scores]
+        chosen.append(left.pop(rounded.index(min(rounded))))
+    expected = near_median(rows[sorted(chosen)], m - 4 * f)
+    assert np.allclose(ours.bulyan(rows, fraction=0.2).estimate, expected)
+
+
+@settings(max_examples=30)
+@given(clouds)
+def test_mda_has_the_least_diameter(rows):
+    distances = cdist(rows, rows)
+    number = len(rows) - int(0.3 * len(rows))
+    subsets = [list(s) for s in combinations(range(len(rows)), number)]
+    least = min(distances[np.ix_(s, s)].max() for s in subsets)
+    result = ours.mda(rows, fraction=0.3)
+    kept = np.flatnonzero(result.kept)
+    assert len(kept) == number
+    assert distances[np.ix_(kept, kept)].max() == pytest.approx(least)
+    assert np.allclose(result.estimate, rows[kept].mean(axis=0))
+
+
+@settings(max_examples=15)
+@given(clouds)
+def test_smea_has_the_least_largest_variance(rows):
+    number = len(rows) - int(0.2 * len(rows))
+    subsets = [list(s) for s in combinations(range(len(rows)), number)]
+    variances = [np.linalg.norm(np.cov(rows[s].T, bias=True), 2) for s in subsets]
+    expected = rows[subsets[int(np.argmin(variances))]].mean(axis=0)
+    assert np.allclose(ours.smea(rows, fraction=0.2).estimate, expected)
+
+
+@settings(max_examples=30)
+@given(clouds)
+def test_monna_and_cge(rows):
+    number = len(rows) - int(0.3 * len(rows))
+    near = np.argsort(np.linalg.norm(rows - rows[4], axis=1))[:number]
+    result = ours.monna(rows, fraction=0.3, reference=4)
+    assert np.allclose(result.estimate, rows[near].mean(axis=0))
+    short = np.argsort(np.linalg.norm(rows, axis=1))[:number]
+    assert np.allclose(ours.cge(rows, fraction=0.3).estimate, rows[short].mean(axis=0))
+
+
+@settings(max_examples=30)
+@given(clouds)
+def test_caf(rows):
+    m = len(rows)
+    f = int(0.3 * m)
+    weights, least = np.ones(m), np.inf
+    while weights.sum() > m - 2 * f:
+        mean = np.average(rows, axis=0, weights=weights)
+        values, vectors = np.linalg.eigh(np.cov(rows.T, aweights=weights, bias=True))
+        if values[-1] < least:
+            least, expected = values[-1], mean
+        along = ((rows - mean) @ vectors[:, -1]) ** 2
+        weights = weights * np.clip(1 - along / along[weights > 0].max(), 0, None)
+    assert np.allclose(ours.caf(rows, fraction=0.3).estimate, expected, atol=1e-6)
+
+
+@settings(max_examples=30)
+@given(clouds, st.floats(0.1, 3))
+def test_centered_clipping(rows, radius):
+    nearer = np.sort(cdist(rows, rows, "sqeuclidean"), axis=1)[:, : len(rows) // 2 + 1].sum(axis=1)
+    centre = rows[nearer.argmin()]
+    for _ in range(3):
+        apart = rows - centre
+        lengths = np.linalg.norm(apart, axis=1)
+        cut = np.minimum(1, radius / np.maximum(lengths, 1e-300))
+        centre = centre + (apart * cut[:, None]).mean(axis=0)
+    result = ours.centered_clipping(rows, radius=radius, steps=3)
+    assert np.allclose(result.estimate, centre, atol=1e-6)
+
+
+@settings(max_examples=30)
+@given(clouds)
+def test_dnc_on_all_columns_is_one_spectral_cut(rows):
+    apart = rows - rows.mean(axis=0)
+    direction = np.linalg.svd(apart, full_matrices=False)[2][0]
+    kept = np.argsort((apart @ direction) ** 2)[: len(rows) - int(0.3 * len(rows))]
+    assert np.allclose(ours.dnc(rows, fraction=0.3).estimate, rows[kept].mean(axis=0))
+
+
+def test_dnc_uses_only_some_columns_and_intersects():
+    rows = np.random.default_rng(0).normal(size=(12, 3000))
+    rows[0] += 3
+    result = ours.dnc(rows, fraction=0.1, columns=200, iterations=4)
+    assert not result.kept[0]
+    assert result.kept.sum() >= 8
+    again = ours.dnc(rows, fraction=0.1, columns=200, iterations=4)
+    assert np.array_equal(result.estimate, again.estimate)
+
+
+def test_signguard_drops_odd_lengths_and_signs_and_cuts_the_rest():
+    honest = np.abs(np.random.default_rng(1).normal(size=(8, 50))) + 0.1
+    liars = np.vstack([-honest[:2], 100 * honest[2:3], 0.001 * honest[3:4]])
+    result = ours.signguard(np.vstack([honest, liars]))
+    assert result.kept.tolist() == [True] * 8 + [False] * 4
+    lengths = np.linalg.norm(np.vstack([honest, liars]), axis=1)
+    cut = np.minimum(1, np.median(lengths) / lengths[:8])
+    assert np.allclose(result.estimate, (honest * cut[:, None]).mean(axis=0))
+
+
+@settings(max_examples=30)
+@given(clouds)
+def test_the_geometric_median_is_accurate_to_a_millionth(rows):
+    def total(y):
+        return np.linalg.norm(rows - y, axis=1).sum()
+
+    def slope(y):
+        apart = y - rows
+        return (apart / np.linalg.norm(apart, axis=1, keepdims=True)).sum(axis=0)
+
+    result = ours.geometric_median(rows)
+    best = minimize(total, rows.mean(axis=0), jac=slope, method="BFGS", options={"gtol": 1e-9})
+    assert total(result.estimate) <= best.fun * (1 + 1e-10)
+    if best.success and np.linalg.norm(rows - best.x, axis=1).min() > 1e-3:
+        scale = np.linalg.norm(rows - best.x, axis=1).mean()
+        assert np.linalg.norm(result.estimate - best.x) <= 1e-5 * scale
+
+
+@settings(max_examples=30)
+@given(clouds, st.floats(0, 0.49))
+def test_trimmed_mean_and_median(rows, beta):
+    expected = trim_mean(rows, beta, axis=0)
+    assert np.allclose(ours.trimmed_mean(rows, beta=beta).estimate, expected)
+    assert np.allclose(ours.median(rows).estimate, np.median(rows, axis=0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0, 1, 1000])
+def test_distances_agree_with_scipy(dtype, offset):
+    rows = (offset + np.random.default_rng(2).normal(size=(30, 5000))).astype(dtype)
+    exact = cdist(rows.astype(np.float64), rows.astype(np.float64), "sqeuclidean")
+    found = Geometry(Rows(rows))
+    assert np.allclose(found.pairwise() * found.unit**2, exact, rtol=2e-6)
+
+
+def test_norms_agree_with_numpy_and_survive_extremes():
+    rows = np.random.default_rng(3).normal(size=(5, 70_000))
+    assert np.allclose(norms(Rows(rows)), np.linalg.norm(rows, axis=1))
+    large = np.full((2, 3), 1e300)
+    assert np.allclose(norms(Rows(large)), 1e300 * np.sqrt(3))
+    small = np.full((2, 3), 1e-200)
+    assert np.allclose(norms(Rows(small)) * 1e200, np.sqrt(3))

@@ -1,0 +1,67 @@
+"""Sorting networks: by the zero-one principle, what sorts zeros and ones sorts everything."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from strategies.aggregation.middle import middle_mean
+from strategies.aggregation.network import program
+from strategies.aggregation.rows import Rows
+
+
+def run(steps, columns):
+    lines = [*columns.copy(), *np.full((steps.lines - len(columns), columns.shape[1]), -7)]
+    for minimum, a, b, out in steps.operations:
+        lines[out] = (np.minimum if minimum else np.maximum)(lines[a], lines[b])
+    return np.array([lines[line] for line in steps.middle])
+
+
+@pytest.mark.parametrize("m", range(1, 13))
+def test_the_middle_holds_the_middle_of_all_zeros_and_ones(m):
+    columns = np.array(list(product([0, 1], repeat=m))).T
+    for dropped in range((m + 1) // 2):
+        middle = run(program(m, dropped), columns)
+        expected = np.sort(columns, axis=0)[dropped : m - dropped]
+        assert np.array_equal(np.sort(middle, axis=0), expected)
+
+
+@pytest.mark.parametrize("m", [20, 33, 50, 64])
+def test_larger_networks_find_the_middle_of_random_columns(m):
+    columns = np.random.default_rng(m).integers(0, m, size=(m, 500))
+    for dropped in (0, 1, m // 10, m // 3, (m - 1) // 2):
+        middle = run(program(m, dropped), columns)
+        expected = np.sort(columns, axis=0)[dropped : m - dropped]
+        assert np.array_equal(np.sort(middle, axis=0), expected)
+
+
+def test_no_step_writes_to_a_row():
+    for m, dropped in ((9, 4), (20, 2), (31, 3)):
+        assert all(step.out >= m for step in program(m, dropped).operations)
+
+
+def test_the_median_of_three_takes_four_steps_and_of_twenty_fewer_than_sorting():
+    assert len(program(3, 1).operations) == 4
+    assert len(program(20, 9).operations) < 2 * 91  # the shortest known sorting network
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("m", [1, 2, 5, 20, 63, 64, 65, 101, 399, 400, 1001])
+@pytest.mark.parametrize("d", [3, 2500])
+def test_every_formulation_agrees_with_sorting(m, d, dtype):
+    rows = np.random.default_rng(m).normal(size=(m, d)).astype(dtype)
+    ordered = np.sort(rows.astype(np.float64), axis=0)
+    for dropped in {0, m // 10, (m - 1) // 2}:
+        expected = ordered[dropped : m - dropped].mean(axis=0)
+        for order in "CF":
+            given = np.asarray(rows, order=order)
+            assert np.allclose(middle_mean(Rows(given), dropped), expected, atol=1e-5)
+            assert np.array_equal(given, rows)
+
+
+def test_two_threads_give_the_same_numbers_as_one(monkeypatch):
+    rows = Rows(np.random.default_rng(0).normal(size=(90, 100_000)).astype(np.float32))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    one = middle_mean(rows, 9)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert np.array_equal(middle_mean(rows, 9), one)

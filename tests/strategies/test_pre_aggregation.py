@@ -1,0 +1,116 @@
+"""Pre-aggregators by hand, and behind them an aggregator."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from strategies.aggregation import Aggregate, arc, bucketing, clipping, compose, nnm, trimmed_mean
+from strategies.aggregation.chosen import aggregator_of
+from tagma.errors import SettingError
+from tests.strategies.aggregators import ALL, PRE
+
+TRIMMED = {"_target_": "strategies.aggregation.trimmed_mean.trimmed_mean", "beta": 0.2}
+
+
+def test_nnm_replaces_a_row_by_the_mean_of_its_nearest():
+    rows = np.array([[0.0], [1.0], [2.0], [100.0]])
+    result = nnm(rows, fraction=0.25)
+    assert np.allclose(result.rows, [[1.0], [1.0], [1.0], [103 / 3]])
+    assert np.allclose(result.weights @ rows, result.rows)
+
+
+def test_bucketing_averages_every_row_once():
+    rows = np.arange(14.0).reshape(7, 2)
+    result = bucketing(rows, size=3, seed=1)
+    assert result.rows.shape == (3, 2)
+    assert np.allclose(result.weights.sum(axis=1), 1)
+    assert sorted((result.weights > 0).sum(axis=1)) == [1, 3, 3]
+    assert (result.weights > 0).sum(axis=0).tolist() == [1] * 7
+    assert not np.array_equal(result.weights, bucketing(rows, size=3, seed=2).weights)
+
+
+def test_clipping_shortens_what_is_too_long():
+    rows = np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]])
+    assert np.allclose(clipping(rows, radius=1.0).rows, [[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]])
+
+
+def test_arc_cuts_the_longest_to_the_length_of_the_next():
+    rows = np.array([[1.0], [-2.0], [3.0], [-4.0], [50.0]])
+    # f = 1: floor(2 * 1 * 4 / 5) = 1 row is cut.
+    assert np.allclose(arc(rows, fraction=0.2).rows, [[1.0], [-2.0], [3.0], [-4.0], [4.0]])
+    assert np.allclose(arc(rows, fraction=0.0).rows, rows)
+
+
+@pytest.mark.parametrize("before", PRE)
+@pytest.mark.parametrize("name", ALL)
+def test_reading_mixed_rows_block_by_block_is_the_same_as_making_them_first(name, before):
+    rows = np.random.default_rng(0).normal(size=(10, 2100))
+    together = compose([PRE[before]], ALL[name])(rows)
+    apart = ALL[name](PRE[before](rows).rows)
+    assert np.allclose(together.estimate, apart.estimate, atol=1e-6)
+    if together.weights is not None:
+        assert np.allclose(together.weights @ rows, together.estimate)
+
+
+def test_several_act_in_their_order():
+    rows = np.random.default_rng(1).normal(size=(9, 4)) * 5
+    steps = [PRE["clipping"], PRE["nnm"], PRE["bucketing"]]
+    by_hand = rows
+    for step in steps:
+        by_hand = step(by_hand).rows
+    expected = trimmed_mean(by_hand, beta=0.2).estimate
+    assert np.allclose(compose(steps, ALL["trimmed_mean"])(rows).estimate, expected)
+
+
+def test_an_aggregator_of_ones_own_gets_an_array():
+    def midrange(updates):
+        return Aggregate((updates.min(axis=0) + updates.max(axis=0)) / 2)
+
+    rows = np.array([[0.0], [1.0], [2.0], [100.0]])
+    result = compose([partial(nnm, fraction=0.25)], midrange)(rows)
+    assert np.allclose(result.estimate, (1 + 103 / 3) / 2)
+
+
+def test_nnm_makes_honest_rows_more_alike_under_attack():
+    source = np.random.default_rng(2)
+    rows = source.normal(size=(20, 50))
+    rows[:4] += 3
+    mixed = nnm(rows, fraction=0.2).rows
+    assert mixed[4:].std(axis=0).mean() < 0.5 * rows[4:].std(axis=0).mean()
+
+
+def test_the_configuration_names_them_with_or_without_settings():
+    rows = np.random.default_rng(3).normal(size=(10, 6))
+    plain = aggregator_of(TRIMMED | {"pre": ["nnm"]})(rows)
+    assert np.allclose(plain.estimate, compose([PRE["nnm"]], ALL["trimmed_mean"])(rows).estimate)
+    entry = {"nnm": {"fraction": 0.4}}
+    other = aggregator_of(TRIMMED | {"pre": [entry, "arc"]})(rows)
+    steps = [partial(nnm, fraction=0.4), PRE["arc"]]
+    assert np.allclose(other.estimate, compose(steps, ALL["trimmed_mean"])(rows).estimate)
+
+
+@pytest.mark.parametrize(
+    ("pre", "message"),
+    [
+        (["krum"], "known: nnm, bucketing, clipping, arc"),
+        ("nnm", "must be a list"),
+        ([3], "must be a name"),
+        ([{"nnm": {"fraction": 0.7}}], "less than 0.5"),
+        ([{"clipping": {"radios": 1}}], "did you mean radius"),
+    ],
+)
+def test_mistakes_are_one_line_that_names_the_setting(pre, message):
+    with pytest.raises(SettingError, match=f"aggregation.pre.*{message}"):
+        aggregator_of(TRIMMED | {"pre": pre})
+
+
+def test_a_federation_can_use_them(run_small):
+    metrics = run_small("aggregation.pre=[nnm,clipping]", "attack=none", "optimiser.step=0.5")
+    assert metrics["estimation_error"] < 0.5
+
+
+@pytest.mark.parametrize(("name", "m"), [("mda", 80), ("smea", 30)])
+def test_exact_rules_refuse_what_would_take_too_long(name, m):
+    with pytest.raises(SettingError, match=f"aggregation.fraction=0.2.*{name}"):
+        ALL[name](np.zeros((m, 2)))

@@ -1,0 +1,133 @@
+"""The one policy for rows that are not finite or wildly scaled, for every aggregator."""
+
+import numpy as np
+import pytest
+
+from strategies.aggregation import compose
+from tests.strategies.aggregators import ALL, PRE, ROBUST
+
+DTYPES = (np.float32, np.float64)
+
+
+def rows_of(m=10, d=6, dtype=np.float64, seed=0):
+    return np.random.default_rng(seed).normal(3, 1, size=(m, d)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ALL)
+def test_a_row_that_is_not_finite_is_removed_and_counted(name, value, dtype):
+    rows = rows_of(dtype=dtype)
+    rows[2, 1] = rows[7, 5] = value
+    honest = np.delete(np.arange(10), [2, 7])
+    result, expected = ALL[name](rows), ALL[name](rows[honest])
+    assert result.removed == 2
+    assert expected.removed == 0
+    assert np.allclose(result.estimate, expected.estimate, rtol=1e-6)
+    assert result.estimate.dtype == dtype
+    if result.kept is not None:
+        assert result.kept[honest].tolist() == expected.kept.tolist()
+        assert not result.kept[[2, 7]].any()
+    if result.weights is not None:
+        assert np.allclose(result.weights[honest], expected.weights)
+        assert result.weights[[2, 7]].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", PRE)
+def test_pre_aggregators_remove_and_count_them_too(name):
+    rows = rows_of()
+    rows[4] = np.nan
+    result, expected = PRE[name](rows), PRE[name](np.delete(rows, 4, axis=0))
+    assert result.removed == 1
+    assert np.allclose(result.rows, expected.rows)
+    assert not result.weights[:, 4].any()
+    whole = compose([PRE[name]], ALL["trimmed_mean"])(rows)
+    assert whole.removed == 1
+    assert np.allclose(whole.estimate, ALL["trimmed_mean"](expected.rows).estimate)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ROBUST)
+def test_a_row_of_astronomic_size_counts_as_any_outlier(name, dtype):
+    largest = float(np.finfo(dtype).max)
+    honest = rows_of(20, 30, dtype)
+    for size in (1e30, -1e30, 0.9 * largest):
+        near = np.vstack([honest, np.full((2, 30), np.copysign(1e4, size), dtype)])
+        near = ALL[name](near).estimate
+        rows = np.vstack([honest, np.full((2, 30), size, dtype)])
+        result = ALL[name](rows).estimate
+        assert np.allclose(result, near, atol=2e-3), size
+        assert np.abs(result - 3).max() < 2
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ALL)
+def test_finite_rows_never_overflow(name, dtype):
+    largest = np.finfo(dtype).max
+    source = np.random.default_rng(1)
+    same = np.full((9, 5), largest)
+    mixed = (source.uniform(-1, 1, size=(9, 5)) * largest).astype(dtype)
+    few = np.vstack([mixed[:4], source.normal(size=(5, 5)).astype(dtype)])
+    for rows in (same.astype(dtype), mixed, few):
+        result = ALL[name](rows).estimate
+        assert np.isfinite(result).all()
+        slack = 1e-6 * np.abs(rows).max(axis=0)
+        assert (result / 2 <= rows.max(axis=0) / 2 + slack).all()
+        assert (result / 2 >= rows.min(axis=0) / 2 - slack).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", sorted(set(ALL) - {"signguard", "cge"}))
+def test_tiny_rows_are_not_lost(name, dtype):
+    tiny = np.finfo(dtype).tiny * 2.0**40
+    rows = rows_of(10, 4, np.float32).astype(dtype)
+    expected = ALL[name](rows).estimate
+    assert np.allclose(ALL[name](rows * dtype(tiny)).estimate / dtype(tiny), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (3,), (2, 2, 2)])
+def test_rows_without_entries_or_of_another_shape_are_an_error(name, shape):
+    with pytest.raises(ValueError, match="shape"):
+        ALL[name](np.zeros(shape))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_finite_row_at_all_is_an_error(name):
+    with pytest.raises(ValueError, match="no row is finite"):
+        ALL[name](np.full((3, 2), np.nan))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 8])
+def test_equal_rows_and_a_single_row_are_their_own_aggregate(name, m, dtype):
+    row = np.array([1.5, -2.25, 0.0, 1e5], dtype)
+    assert np.allclose(ALL[name](np.tile(row, (m, 1))).estimate, row, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_precision_and_memory_order_do_not_matter(name):
+    rows = rows_of(12, 40)
+    expected = ALL[name](rows).estimate
+    assert np.allclose(ALL[name](np.asfortranarray(rows)).estimate, expected)
+    assert np.allclose(ALL[name](np.repeat(rows, 3, axis=1)[:, ::3]).estimate, expected)
+    single = ALL[name](rows.astype(np.float32)).estimate
+    assert single.dtype == np.float32
+    assert np.allclose(single, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("name", [*ALL, *PRE])
+def test_inputs_are_left_as_they_were(name, order):
+    rows = np.asarray(rows_of(), order=order)
+    rows[3] = 1e30
+    before = rows.copy()
+    result = (ALL | PRE)[name](rows)
+    if name in PRE:
+        result.rows[:] = 0
+    assert np.array_equal(rows, before)
+
+
+def test_whole_numbers_are_computed_as_floats():
+    assert ALL["trimmed_mean"](np.array([[0], [1], [2], [3], [100]])).estimate.tolist() == [2.0]
