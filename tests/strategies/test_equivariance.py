@@ -63,6 +63,8 @@ def test_the_aggregate_turns_with_the_rows(name):
 @settings(max_examples=25)
 @given(rows=generic)
 def test_single_precision_agrees_with_double(name, rows):
+    # Of an even number of values, everything between the middle two is a geometric median.
+    assume(name != "geometric_median" or rows.shape[1] > 1)
     # A choice between nearly equal rows may differ; then both are good choices.
     single = ALL[name](rows.astype(np.float32)).estimate
     double = ALL[name](rows.astype(np.float32).astype(np.float64)).estimate

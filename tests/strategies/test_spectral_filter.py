@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, ortho_group
 
 from strategies.aggregation import mean, median, spectral_filter
+from strategies.aggregation.rows import Rows
 from strategies.aggregation.spread import Spread
 
 OPTIONS = {"factor": 1.3, "removable": 0.45}
@@ -136,7 +137,7 @@ def test_twenty_thousand_dimensions():
 def test_twenty_thousand_dimensions_and_more_rows_than_are_decomposed_as_a_whole():
     """520 rows take neither Gram matrix: the leading direction is found by Lanczos."""
     rows = with_liars(honest=380, liars=140, dim=20_000, distance=60.0)
-    assert Spread(rows[:, :600])._gram is None
+    assert Spread(Rows(rows[:, :600])).geometry is None
     tracemalloc.start()
     result = spectral_filter(rows, sigma=1.0, **OPTIONS)
     peak = tracemalloc.get_traced_memory()[1]
