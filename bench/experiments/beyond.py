@@ -110,9 +110,9 @@ def screening_trial(*, seed: int) -> dict[str, Any]:
 def imposter_trial(*, share: float, seed: int) -> dict[str, Any]:
     """Liars that nothing gives away: honest programs on data whose coefficients are shifted.
 
-    They are the given share of one cluster. The shift is the same for all and as long as the
-    distance of a typical local model from its centre, so that stage II takes them for members, and
-    their replies agree with what they claim.
+    They are the given share of one cluster. The shift is the same for all, and half as long as the
+    distance of a typical local model from its centre: too short for stage II to see two clusters.
+    Their replies agree with what they claim.
     """
     federation = array_federation([*_TASK, "attack=none", f"seed={seed}"])
     truth, erms = federation.truth, federation.erms
@@ -120,7 +120,7 @@ def imposter_trial(*, share: float, seed: int) -> dict[str, Any]:
     liars = np.zeros(len(erms), dtype=bool)
     liars[members[: round(share * len(members))]] = True
     scatter = np.median(np.linalg.norm(erms[members] - truth.centres[0], axis=1))
-    shift = np.full(erms.shape[1], scatter / np.sqrt(erms.shape[1]))
+    shift = np.full(erms.shape[1], 0.5 * scatter / np.sqrt(erms.shape[1]))
     moved = replace(
         federation,
         erms=erms + liars[:, None] * shift,

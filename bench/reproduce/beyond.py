@@ -318,7 +318,7 @@ m = 100, d = 100, K = 5, n = 200, sigma = 2, 20 rounds and the paper's liars unl
 means over trials of max_k ||w_k - w*_k|| / sqrt(d). Correlated inputs: AR(1) with 0.5, step 0.33,
 40 rounds. Attacks are whole federations with real messages, {_FEWER} times fewer trials; all other
 rows are the same algorithms on arrays. Imposters are honest programs on data whose coefficients are
-shifted by as much as local models scatter. Constants are changed one at a time, in one trial of
-{_SELDOM}; the worst setting counts."""
+shifted by half as much as local models scatter. Constants are changed one at a time, in one trial
+of {_SELDOM}; the worst setting counts."""
     ),
 )
