@@ -36,12 +36,12 @@ _WHO = ("fraction", "machines")
 @lru_cache(maxsize=32)
 def adversary_of(settings: Settings) -> Adversary:
     """The adversary that the `attack` group describes."""
-    task = task_of(settings)
     entries = {key: _resolved(key, entry) for key, entry in _entries(settings).items()}
     who = {
         key: settings_of(_who, key, {k: config.pop(k) for k in _WHO if k in config}, {})
         for key, config in entries.items()
     }
+    task = task_of(settings)  # after the fraction, on which a task may depend, was checked
     masks = _shared_out(who, role_order(task.machines, settings.seed))
     _check_truth(task, np.logical_or.reduce(list(masks.values())))
     return Adversary(

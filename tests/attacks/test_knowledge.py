@@ -118,8 +118,11 @@ def test_strategies_look_at_nobodys_private_parts():
 
 
 def test_strategies_do_not_look_things_up_by_name():
+    """Those that meet a grid; the arithmetic in the folders meets arrays only."""
     for file, node in strategy_nodes():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if file.parent.name == "strategies" and isinstance(node, ast.Call):
+            if not isinstance(node.func, ast.Name):
+                continue
             assert node.func.id not in ("getattr", "vars"), (file, node.lineno)
 
 
