@@ -10,6 +10,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
+from attacks.byzantine import adversary_of
 from attacks.dry_run import try_attacks
 from bench.report import write_run_report
 from client.solvers.chosen import solver_of
@@ -78,6 +79,7 @@ def main(arguments: list[str]) -> None:
 
 def check(settings: Settings) -> None:
     """Build every part once, so that mistakes are found before anything is written."""
+    adversary_of(settings)  # first: a task may depend on the share of liars
     algorithm = algorithm_of(settings)
     solver_of(settings)
     try_attacks(settings, algorithm.stage)
