@@ -28,6 +28,6 @@ def kgeomedians(
 
 
 def geomedian_centres(points: Points, members: Mask, previous: Array) -> Centres:
-    """The geometric median of every cluster, sought from the cluster's mean."""
+    """The geometric median of every cluster."""
     medians = geometric_medians(points, members)
     return Centres(medians.weights, within=np.ones_like(members))
