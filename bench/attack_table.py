@@ -6,9 +6,7 @@ An attack hurts if it at least doubles the error of the system without a defence
 cannot, by their nature, are listed with the reason.
 """
 
-import argparse
 import csv
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import numpy as np
 from rich.table import Table
 
 from bench.cells import RunCell
+from bench.options import cells_folder, trial_options
 from bench.progress import CellProgress
 from bench.reproduce.claims import number
 from bench.reproduce.experiment import check_once
@@ -63,7 +62,7 @@ def main(arguments: list[str]) -> None:
     if "--help" in arguments or "-h" in arguments:
         say(_HELP)
         return
-    options, overrides = _options(arguments)
+    options, overrides = trial_options(arguments, trials=10)
     names = _names()
     cells = [
         RunCell(
@@ -75,9 +74,10 @@ def main(arguments: list[str]) -> None:
         for system, own in _SYSTEMS.items()
     ]  # fmt: skip
     check_once(cells)
-    folder = Path(options.out)
+    folder = Path(options.out or "outputs/bench/attacks")
+    kept = cells_folder(folder)
     with CellProgress("attacks") as progress:
-        outcomes = run_cells(cells, folder / "cells", workers=options.workers, progress=progress)
+        outcomes = run_cells(cells, kept, workers=options.workers, progress=progress)
     errors: dict[str, list[float]] = {}
     for outcome in outcomes:
         if outcome.metrics is None:
@@ -163,12 +163,3 @@ def _write(folder: Path, names: Sequence[str], errors: dict[str, list[float]]) -
     rows = [_HEADINGS, ("---",) * len(_HEADINGS), *(_cells(name, errors) for name in names)]
     lines = [f"| {' | '.join(row)} |" for row in rows]
     (folder / "attacks.md").write_text("\n".join(lines) + "\n")
-
-
-def _options(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    parser = argparse.ArgumentParser(prog="tagma bench attacks", exit_on_error=False)
-    parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--out", default="outputs/bench/attacks")
-    return parser.parse_known_args(arguments)

@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import os
 import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from bench.options import at_least
+from bench.options import cells_folder, trial_options
 from bench.progress import CellProgress
 from bench.reproduce.claims import Claim, as_markdown
 from bench.reproduce.experiment import Experiment, Row
@@ -57,7 +56,7 @@ def main(arguments: list[str]) -> None:
         experiment = _experiment(name)
         say(_HELP.format(experiments=f"{name}: {experiment.about}\n\n{experiment.notes([])}"))
         return
-    options, overrides = _options(rest)
+    options, overrides = trial_options(rest)
     reproduce(_experiment(name), options, overrides)
 
 
@@ -67,12 +66,9 @@ def reproduce(
     """Run the cells that are missing, then write the table, the figure and the data."""
     folder = Path(options.out or Path("outputs") / "reproduce" / experiment.name)
     cells = experiment.cells(options.trials, options.seed, overrides)
-    try:
-        (folder / "cells").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TagmaError(f"--out {folder}: the folder cannot be made ({error.strerror})") from None
+    kept = cells_folder(folder)
     with CellProgress(experiment.name) as progress:
-        outcomes = run_cells(cells, folder / "cells", workers=options.workers, progress=progress)
+        outcomes = run_cells(cells, kept, workers=options.workers, progress=progress)
     failed = [outcome for outcome in outcomes if outcome.metrics is None]
     for outcome in failed:
         warn(f"{outcome.cell.method}, trial {outcome.cell.trial}: {outcome.error}")
@@ -134,22 +130,3 @@ def _plain(text: str) -> str:
 def _experiment(name: str) -> Experiment:
     experiment: Experiment = import_module(f"bench.reproduce.{name}").EXPERIMENT
     return experiment
-
-
-def _options(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    parser = argparse.ArgumentParser(
-        prog="tagma reproduce NAME", exit_on_error=False, add_help=False, allow_abbrev=False
-    )
-    parser.add_argument("--trials", type=at_least(1), default=20)
-    parser.add_argument("--seed", type=at_least(0), default=0)
-    parser.add_argument("--workers", type=at_least(1), default=os.cpu_count() or 1)
-    parser.add_argument("--out")
-    try:
-        options, overrides = parser.parse_known_args(arguments)
-    except (argparse.ArgumentError, argparse.ArgumentTypeError) as error:
-        raise TagmaError(str(error)) from None
-    for unknown in (text for text in overrides if text.startswith("-")):
-        raise TagmaError(
-            f"{unknown}: there is no such option; known: --trials --seed --workers --out"
-        )
-    return options, overrides
