@@ -3,6 +3,8 @@
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import hydra
@@ -65,9 +67,9 @@ def main(arguments: list[str]) -> None:
         except Exception as failure:
             failures.append(failure)
 
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # let Hydra's own exceptions through as well
     try:
-        hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
+        with _hydras_exceptions():
+            hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
     except HydraException as error:
         overrides = [text for text in arguments if not text.startswith("-")]
         raise explain_outside(error, overrides) from None
@@ -75,6 +77,20 @@ def main(arguments: list[str]) -> None:
         raise TagmaError(f"the run folder cannot be made: {error}") from None
     if failures:
         raise failures[0]
+
+
+@contextmanager
+def _hydras_exceptions() -> Iterator[None]:
+    """Let Hydra's own exceptions through, which it would print; the environment stays as it was."""
+    before = os.environ.get("HYDRA_FULL_ERROR")
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["HYDRA_FULL_ERROR"]
+        else:
+            os.environ["HYDRA_FULL_ERROR"] = before
 
 
 def check(settings: Settings) -> None:
