@@ -1,5 +1,6 @@
 """Small federations that tests run again and again."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from server.federation import run_federation
 from server.folder import read_metrics
 from tagma.settings import compose, join_overrides
 
-# Machines that run tests are busy; how long an example takes says nothing.
-hypothesis_settings.register_profile("tagma", deadline=None)
+# Machines that run tests are busy; how long an example takes says nothing. Continuous integration
+# tries the same examples every time; new ones are for those who can look at them.
+hypothesis_settings.register_profile("tagma", deadline=None, derandomize="CI" in os.environ)
 hypothesis_settings.load_profile("tagma")
 
 SMALL = [
