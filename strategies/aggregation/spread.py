@@ -62,7 +62,8 @@ class Spread:
 def _top(matrix: Array) -> tuple[float, Array]:
     """The root of the largest eigenvalue of a positive semidefinite matrix, and its eigenvector."""
     peak = matrix.diagonal().max()
-    if peak <= 0:
+    # Numbers too small to be divided by each other give no finite matrix: they do not differ.
+    if not peak > 0 or not np.isfinite(matrix).all():
         return 0.0, np.zeros(len(matrix))
     last = len(matrix) - 1
     values, vectors = eigh(matrix / peak, subset_by_index=(last, last), check_finite=False)

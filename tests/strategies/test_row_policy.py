@@ -57,7 +57,8 @@ def test_a_row_of_astronomic_size_counts_as_any_outlier(name, dtype):
         rows = np.vstack([honest, np.full((2, 30), size, dtype)])
         result = ALL[name](rows).estimate
         assert np.allclose(result, near, atol=2e-3), size
-        assert np.abs(result - 3).max() < 2
+        # A rule that chooses one row is as far from the middle as that row.
+        assert np.abs(result - 3).max() <= np.abs(honest - 3).max()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
