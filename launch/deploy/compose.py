@@ -71,15 +71,20 @@ def compose_file(
     ours = [f"task.machines={nodes}", *small, *liars, *overrides]
     settings = compose([*ours, "engine=inprocess"])
     check(settings)
-    lies = adversary_of(settings).byzantine
+    adversary = adversary_of(settings)
+    lies = adversary.byzantine
     template = Environment(
         loader=PackageLoader("launch.deploy"),
         undefined=StrictUndefined,
         keep_trailing_newline=False,
     ).get_template("compose.yml.j2")
     return template.render(
-        nodes=[{"number": number, "byzantine": bool(lies[number])} for number in range(nodes)],
+        nodes=[
+            {"number": number, "byzantine": bool(lies[number]) and not adversary.colludes}
+            for number in range(nodes)
+        ],
         byzantine=int(lies.sum()),
+        colludes=adversary.colludes,
         overrides=[json.dumps(text).replace("$", "$$") for text in [*_WHERE, *ours]],
         context=context,
         command=command,

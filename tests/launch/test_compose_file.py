@@ -34,6 +34,12 @@ def test_the_nodes_that_lie_are_those_of_a_simulation(nodes, byzantine, seed):
     assert len(lying) == byzantine
 
 
+def test_no_node_is_started_as_a_liar_for_an_attack_that_the_server_forges():
+    text = compose_file(nodes=6, byzantine=2, attack="alie", overrides=[])
+    assert "--byzantine" not in text.partition("services:")[2]
+    assert "the server forges the replies of the Byzantine nodes" in text
+
+
 def test_only_the_proxy_is_on_both_networks():
     networks = {name: service.get("networks") for name, service in services().items()}
     assert networks.pop("proxy") == ["control", "fleet"]

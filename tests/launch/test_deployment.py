@@ -211,3 +211,12 @@ def test_a_deployment_that_cannot_be_is_one_line(settings, reason, tmp_path):
     done = tagma("run", "engine=deployment", "oracle=false", *settings, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(f"tagma: error: {reason}")
+
+
+def test_a_superlink_that_does_not_answer_is_one_line(tmp_path):
+    make_keys(tmp_path / "keys", nodes=1, superlink=["localhost"])
+    own = ["engine=deployment", f"engine.address=127.0.0.1:{free_port()}"]
+    own += [f"engine.root_certificates={tmp_path}/keys/ca.crt", *TWO, "hydra.run.dir=out"]
+    done = tagma("run", *own, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("tagma: error: the run was not accepted: ")
