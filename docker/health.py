@@ -1,12 +1,13 @@
-"""Exit 0 if somebody answers: health.py URL [CA certificate]. Any answer of a server counts."""
+"""Exit 0 if somebody is well: health.py URL [CA certificate]. A refusal is an answer, too."""
 
 import ssl
 import sys
-from contextlib import suppress
 from urllib.error import HTTPError
 from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
 url, *authority = sys.argv[1:]
 trust = ssl.create_default_context(cafile=authority[0]) if authority else None
-with suppress(HTTPError):
+try:
     build_opener(ProxyHandler({}), HTTPSHandler(context=trust)).open(url, timeout=3)
+except HTTPError as answer:
+    sys.exit(answer.code >= 500)

@@ -1,6 +1,7 @@
 """The `tagma` command and its subcommands."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -61,7 +62,13 @@ def main() -> None:
         _run(name, arguments[1:], debug)
 
 
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
 def _run(name: str, arguments: list[str], debug: bool) -> None:
+    # `docker stop` and the like interrupt, as Ctrl-C does: what was started must end, too.
+    signal.signal(signal.SIGTERM, _interrupt)
     # Users' own plugins are modules in the folder they work in; ours come first.
     sys.path.append(os.getcwd())
     show_log("tagma.tasks")

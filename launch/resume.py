@@ -8,6 +8,7 @@ from launch.run import check, run_and_show
 from server.checkpoint import load_checkpoint
 from tagma.errors import TagmaError
 from tagma.settings import compose
+from tasks.chosen import task_of
 
 _HELP = """tagma resume FOLDER [overrides]: go on with a run that broke off.
 
@@ -24,19 +25,23 @@ _OURS = ("resume", "output")
 
 def main(arguments: list[str]) -> None:
     """Compose the run's own settings with the new ones and run the rest."""
-    if not arguments or "--help" in arguments or "-h" in arguments:
+    if "--help" in arguments or "-h" in arguments:
         say(_HELP)
         return
+    if not arguments:
+        raise TagmaError("name the folder of the run: tagma resume FOLDER")
     folder, given = Path(arguments[0]), arguments[1:]
     for text in given:
         key = _key(text)
         if key.partition(".")[0] not in _MAY_CHANGE:
             raise TagmaError(f"{text}: cannot be changed in mid-run, only {', '.join(_MAY_CHANGE)}")
-    stored = load_checkpoint(folder).overrides
+    checkpoint = load_checkpoint(folder)
+    stored = checkpoint.overrides
     if any(_key(text) == "engine" for text in given):
         stored = [text for text in stored if not _key(text).startswith("engine")]
     settings = compose([*(t for t in stored if _key(t) not in _OURS), *given, "resume=true"])
     check(settings)
+    checkpoint.check(dim=task_of(settings).dim, rounds=settings.rounds)
     log = logging.FileHandler(folder / "run.log")
     log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(log)

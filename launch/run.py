@@ -22,6 +22,7 @@ from launch.progress import RunProgress
 from launch.table import print_summary
 from server.checkpoint import CHECKPOINT
 from server.folder import RESULTS, read_metrics, write_metrics
+from server.lock import only_writer
 from server.wiring import algorithm_of, warnings_of
 from tagma.errors import TagmaError
 from tagma.plugins import build
@@ -132,8 +133,10 @@ def run(settings: Settings, folder: Path) -> None:
     before = warnings_of(settings)
     for warning in before:
         warn(warning)
-    for stale in RESULTS if settings.resume else (*RESULTS, CHECKPOINT):
-        (folder / stale).unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    with only_writer(folder):
+        for stale in RESULTS if settings.resume else (*RESULTS, CHECKPOINT):
+            (folder / stale).unlink(missing_ok=True)
     engine = build("engine", settings.choice("engine"), machines=task_of(settings).machines)
     with RunProgress(settings.rounds + 1) as progress:
         # The oracle comes first: once metrics.json is there, the result is whole but for the page.

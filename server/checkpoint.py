@@ -20,7 +20,7 @@ from safetensors.numpy import save
 
 from server.events import RoundFinished
 from server.recorder import Recorder
-from strategies.algorithm import State
+from strategies.algorithm import QUARANTINE, State
 from strategies.clustering import Clustering
 from strategies.screening import Standing
 from tagma import __version__
@@ -37,18 +37,28 @@ class Checkpoint:
 
     overrides: list[str]
     state: State
+    events: list[RoundFinished]
     record: dict[str, Any]
 
     @property
     def round(self) -> int:
         """The last round that was finished."""
-        return len(self.record["events"])
+        return len(self.events)
+
+    def check(self, *, dim: int, rounds: int) -> None:
+        """Refuse to go on with settings that the state does not fit."""
+        if self.state.models.shape[1] != dim:
+            raise TagmaError(
+                f"{CHECKPOINT}: has models of {self.state.models.shape[1]} numbers, not {dim}"
+            )
+        if rounds + 1 <= self.round:
+            raise TagmaError(f"rounds={rounds}: {self.round - 1} are done already; set more")
 
     def restore(self, recorder: Recorder) -> None:
         """Give a new recorder the memory of the old one."""
         record = self.record
         recorder.state = self.state
-        recorder.events[:] = [RoundFinished(**event) for event in record["events"]]
+        recorder.events[:] = self.events
         recorder.messages = record["messages"]
         recorder.seconds |= record["seconds"]
         recorder.rejected = defaultdict(Counter)
@@ -94,9 +104,23 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         if about["version"] != __version__:
             raise TagmaError(f"{path}: was written by version {about['version']} of Tagma")
         state = _put_together(tensors, about["values"])
-        return Checkpoint(about["overrides"], state, about["record"])
-    except (SafetensorError, KeyError, TypeError, ValueError) as problem:
+        _check_consistent(state)
+        events = [RoundFinished(**event) for event in about["record"].pop("events")]
+        return Checkpoint(list(about["overrides"]), state, events, about["record"])
+    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError) as problem:
         raise TagmaError(f"{path}: cannot be read ({problem})") from None
+
+
+def _check_consistent(state: State) -> None:
+    """Shapes and ranges that every state has."""
+    m, (k, d) = len(state.machines), state.models.shape
+    one_each = (state.labels, state.trimmed, state.joined, state.standing.counts)
+    if state.erms.shape != (m, d) or any(array.shape != (m,) for array in one_each):
+        raise ValueError("its arrays do not fit together")
+    if state.clustering.centres.shape != (k, d) or len(state.clustering.radius) != k:
+        raise ValueError("its clusters do not fit its models")
+    if not ((state.labels >= QUARANTINE) & (state.labels < k)).all():
+        raise ValueError("a machine is in a cluster that is not there")
 
 
 def _taken_apart(state: State) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -12,6 +12,7 @@ from attacks.grid import AttackedGrid
 from server.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
 from server.events import Observer, RoundFinished
 from server.folder import History, write_clusters, write_metrics
+from server.lock import only_writer
 from server.metrics import summarise
 from server.recorder import Recorder
 from server.rehearsal import rehearsal_of
@@ -33,9 +34,16 @@ def run_federation(
     engine: str = "inprocess",
 ) -> None:
     """Run all rounds on a grid and leave the results in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with only_writer(folder):
+        _run_all(grid, settings, folder, observers, engine)
+
+
+def _run_all(
+    grid: Grid, settings: Settings, folder: Path, observers: Sequence[Observer], engine: str
+) -> None:
     task, adversary = task_of(settings), adversary_of(settings)
     algorithm = algorithm_of(settings)
-    folder.mkdir(parents=True, exist_ok=True)
     rounds = settings.rounds + 1
     truth = task.truth()
     told: list[Observer] = []
@@ -43,6 +51,7 @@ def run_federation(
     state = None
     if settings.resume:
         checkpoint = load_checkpoint(folder)
+        checkpoint.check(dim=task.dim, rounds=settings.rounds)
         checkpoint.restore(recorder)
         state = checkpoint.state
     told += [History(folder, recorder.events), *observers]
@@ -66,7 +75,14 @@ def run_federation(
         )
     _wait_for_nodes(grid, task.machines, settings.start_timeout)
     first = len(recorder.events) + 1
-    play(strategy, grid, first=first, last=rounds, timeout=settings.round_timeout)
+    play(
+        strategy,
+        grid,
+        first=first,
+        last=rounds,
+        timeout=settings.round_timeout,
+        patience=settings.start_timeout,
+    )
     if settings.evaluate:
         recorder.observe_evaluation(
             *evaluate(strategy, grid, after=rounds, timeout=settings.round_timeout)

@@ -8,6 +8,9 @@ from server.recorder import Recorder
 from strategies.algorithm import QUARANTINE
 from strategies.replies import ABSENCES
 
+_NAMED = 10
+"""How many machines a line names."""
+
 
 def participation_of(recorder: Recorder) -> dict[str, Any]:
     """Everything that was not simply everybody taking part in every round."""
@@ -22,7 +25,9 @@ def participation_of(recorder: Recorder) -> dict[str, Any]:
         if machine is not None
         and (count := sum(n for reason, n in reasons.items() if reason in ABSENCES))
     }
+    expected = set() if recorder.byzantine is None else set(range(len(recorder.byzantine)))
     return {
+        "took_no_part": sorted(expected - set(state.machines.tolist())),
         "joined_late": {str(state.machines[row]): int(state.joined[row]) for row in late},
         "quarantined": state.machines[state.labels == QUARANTINE].tolist(),
         "rounds_missed": away,
@@ -35,6 +40,11 @@ def participation_of(recorder: Recorder) -> dict[str, Any]:
 def notices_of(participation: dict[str, Any]) -> list[str]:
     """The same in words, one line each."""
     found = []
+    missing = participation["took_no_part"]
+    if missing:
+        names = ", ".join(map(str, missing[:_NAMED])) + (", ..." if len(missing) > _NAMED else "")
+        many = f"{len(missing)} machine{'s' if len(missing) > 1 else ''}"
+        found.append(f"{many} ({names}) took no part: no usable local model came")
     for machine, number in participation["joined_late"].items():
         waits = int(machine) in participation["quarantined"]
         where = "is in no cluster's ball and waits in quarantine" if waits else "has a cluster"

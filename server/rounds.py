@@ -13,14 +13,20 @@ from flwr.serverapp import Grid
 from strategies.three_stage import ThreeStage
 
 
-def play(strategy: ThreeStage, grid: Grid, *, first: int, last: int, timeout: float) -> None:
-    """Play the rounds from `first` to `last`; each is over when all have replied, or in time."""
+def play(
+    strategy: ThreeStage, grid: Grid, *, first: int, last: int, timeout: float, patience: float
+) -> None:
+    """Play the rounds from `first` to `last`; each is over when all have replied, or in time.
+
+    Newcomers are waited for no longer than `patience`, and never longer than a round may take.
+    """
     arrays, config = ArrayRecord(), ConfigRecord()
     for number in range(first, last + 1):
         if number > 1:
             invitations = strategy.invite(number, grid)
             if invitations:
-                strategy.welcome(grid.send_and_receive(invitations, timeout=timeout))
+                limit = min(patience, timeout)
+                strategy.welcome(grid.send_and_receive(invitations, timeout=limit))
         messages = strategy.configure_train(number, arrays, config, grid)
         strategy.aggregate_train(number, grid.send_and_receive(messages, timeout=timeout))
 

@@ -5,7 +5,8 @@ their local model. A number that is claimed twice in round 1 is nobody's: its cl
 under new numbers, after all others. Later, a node keeps its seat while it is away. A node without a
 seat may be a newcomer or one that comes back under another id, for example because the server was
 resumed: it takes the seat of the number it claims only if it sends the local model that this
-machine joined with, which nobody else knows. Everybody else gets a number that is free.
+machine joined with, and only while no node that is there holds it: members of a small cluster can
+work out each other's local models. Everybody else gets a number that is free.
 """
 
 from collections import Counter
@@ -50,13 +51,16 @@ class Seats:
             if rejection.reason not in ABSENCES or self._tries[rejection.node] >= _TRIES:
                 self._refused.add(rejection.node)
 
-    def take(self, reply: Reply, state: State) -> tuple[int, bool]:
+    def take(self, reply: Reply, state: State, online: set[int]) -> tuple[int, bool]:
         """Seat a node after round 1: its machine, and whether that machine is a known one."""
         machine = reply.machine
         row = None if machine is None else state.row_of(machine)
         if machine is not None and row is not None:
-            if np.allclose(reply.vector, state.erms[row], rtol=1e-6, atol=1e-12):
-                self._leave(machine)
+            same = np.allclose(reply.vector, state.erms[row], rtol=1e-6, atol=1e-12)
+            holders = {node for node, seat in self.machine_of.items() if seat == machine}
+            if same and not holders & online:
+                for node in holders:
+                    del self.machine_of[node]
                 self.machine_of[reply.node] = machine
                 return machine, True
             machine = None
@@ -64,9 +68,3 @@ class Seats:
             machine = int(state.machines[-1]) + 1
         self.machine_of[reply.node] = machine
         return machine, False
-
-    def _leave(self, machine: int) -> None:
-        for node, seated in list(self.machine_of.items()):
-            if seated == machine:
-                del self.machine_of[node]
-                self._refused.add(node)

@@ -80,6 +80,7 @@ class ThreeStage(Strategy):
         self.state = state
         self.losses: dict[int, float] = {}
         self._seats = Seats()
+        self._online: set[int] = set()
         self._round = Round(_FIRST)
         self._dropped: list[Rejection] = []
         self._sent: list[Message] = []
@@ -88,14 +89,15 @@ class ThreeStage(Strategy):
     def invite(self, server_round: int, grid: Grid) -> list[Message]:
         """Ask nodes that have no seat for their local model; before any round but the first."""
         self._round = Round(server_round)
-        return self._send(_introductions(self._seats.unseated(set(grid.get_node_ids()))))
+        self._online = set(grid.get_node_ids())
+        return self._send(_introductions(self._seats.unseated(self._online)))
 
     def welcome(self, replies: Iterable[Message]) -> None:
         """Seat the nodes that answered: in the cluster they were in, the nearest, or none."""
         usable, rejections = self._receive(replies, introductions=True)
         assert self.state is not None
         for reply in sorted(usable, key=lambda reply: (reply.machine, reply.node)):
-            machine, known = self._seats.take(reply, self.state)
+            machine, known = self._seats.take(reply, self.state, self._online)
             if known:
                 self._round.returned.append(machine)
             else:
@@ -115,7 +117,7 @@ class ThreeStage(Strategy):
         else:
             self._round.stage = self.algorithm.stage
             messages, absent = self._to_clusters(self._round.stage, server_round, online)
-            self._dropped += [Rejection(node, ABSENT) for node in absent]
+            self._dropped += [Rejection(node, ABSENT, machine) for node, machine in absent]
         return self._send(messages)
 
     def aggregate_train(
@@ -218,10 +220,11 @@ class ThreeStage(Strategy):
 
     def _to_clusters(
         self, stage: str, server_round: int, online: set[int]
-    ) -> tuple[list[Message], list[int]]:
-        """One message per machine that has a cluster, and the nodes of those that are away.
+    ) -> tuple[list[Message], list[tuple[int, int]]]:
+        """One message per machine that has a cluster; node and machine of those that are away.
 
-        Messages of one cluster share the record with its model.
+        Messages of one cluster share the record with its model. After a resume a machine may have
+        no node yet; nodes are numbered from 1 on.
         """
         assert self.state is not None
         message_type = stage if stage == "evaluate" else f"train.{stage}"
@@ -231,14 +234,16 @@ class ThreeStage(Strategy):
             record[MODEL] = pack(model)
             records.append(record)
         label = dict(zip(self.state.machines.tolist(), self.state.labels.tolist(), strict=True))
+        node_of = {machine: node for node, machine in self._seats.machine_of.items()}
         messages, absent = [], []
-        for node, machine in self._seats.machine_of.items():
-            if label[machine] == QUARANTINE:
+        for machine, cluster in label.items():
+            if cluster == QUARANTINE:
                 continue
+            node = node_of.get(machine, 0)
             if node in online:
-                messages.append(_message(records[label[machine]], node, message_type, server_round))
+                messages.append(_message(records[cluster], node, message_type, server_round))
             else:
-                absent.append(node)
+                absent.append((node, machine))
         return messages, absent
 
     def _sent_nodes(self) -> dict[str, int]:

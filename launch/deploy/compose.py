@@ -8,18 +8,31 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from attacks.byzantine import adversary_of
 from launch.run import check
-from tagma.errors import SettingError
+from tagma.errors import SettingError, TagmaError
 from tagma.settings import compose
 
 RESULTS = "/results/run"
 _EPILOG = """Any settings of `tagma run` may follow, for example: task.dim=50 rounds=10 seed=3"""
 _SMALL = ["task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0", "rounds=5"]
 """What a round costs is containers, not arithmetic: a small task shows as much as a large one."""
+_ROLES = {False: " --honest", True: " --byzantine"}
+_DECIDED = {
+    "task.machines": "--nodes",
+    "attack": "--attack",
+    "attack.fraction": "--byzantine",
+    "attack.machines": "--byzantine",
+    "engine": "the file itself",
+    "hydra.run.dir": "the file itself",
+    "output": "the file itself",
+    "resume": "`tagma resume`",
+}
+"""Settings that options decide."""
 _WHERE = [
     "engine=deployment",
     "engine.address=superlink:8000",
     "engine.root_certificates=/keys/ca.crt",
     f"hydra.run.dir={RESULTS}",
+    "round_timeout=300",
 ]
 
 
@@ -60,8 +73,15 @@ def compose_file(
         raise SettingError("--nodes", nodes, "must be at least 1")
     if not 0 <= byzantine < nodes / 2:
         raise SettingError("--byzantine", byzantine, f"must be fewer than half of {nodes} nodes")
-    chosen = {text.partition("=")[0] for text in overrides}
+    if byzantine and attack == "none":
+        raise SettingError("--attack", attack, f"is no attack for --byzantine {byzantine}")
+    chosen = {text.lstrip("+~").partition("=")[0]: text for text in overrides}
+    for key, text in chosen.items():
+        decided = _DECIDED.get("engine" if key.startswith("engine.") else key)
+        if decided is not None:
+            raise TagmaError(f"{text}: is decided by {decided}")
     small = [text for text in _SMALL if text.partition("=")[0] not in chosen]
+    where = [text for text in _WHERE if text.partition("=")[0] not in chosen]
     # The server needs to know how many lie to score the run, and the nodes by what attack.
     liars = [f"attack={attack}"]
     if byzantine:
@@ -80,12 +100,12 @@ def compose_file(
     ).get_template("compose.yml.j2")
     return template.render(
         nodes=[
-            {"number": number, "byzantine": bool(lies[number]) and not adversary.colludes}
+            {"number": number, "role": "" if adversary.colludes else _ROLES[bool(lies[number])]}
             for number in range(nodes)
         ],
         byzantine=int(lies.sum()),
         colludes=adversary.colludes,
-        overrides=[json.dumps(text).replace("$", "$$") for text in [*_WHERE, *ours]],
-        context=context,
-        command=command,
+        overrides=[json.dumps(text).replace("$", "$$") for text in [*where, *ours]],
+        context=json.dumps(context),
+        command=" ".join(command.split()),
     )

@@ -24,18 +24,24 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--superlink", required=True, metavar="HOST:PORT")
     parser.add_argument("--number", type=int, required=True, help="of the machine, from 0")
     parser.add_argument("--of", type=int, required=True, help="how many machines there are")
-    parser.add_argument(
+    role = parser.add_mutually_exclusive_group()
+    role.add_argument(
         "--byzantine", action="store_true", help="run the attack of the settings, whatever number"
     )
+    role.add_argument("--honest", action="store_true", help="never run it")
     parser.add_argument("--port", type=int, default=9094, help="for its own clients, on loopback")
     given = parser.parse_args(arguments)
     for name in (CA, KEY):
         if not (given.keys / name).is_file():
             raise TagmaError(f"{given.keys}: has no {name}; make one with `tagma keys`")
-    # Without --byzantine the settings decide by the number, as in a simulation.
-    roles = {"byzantine": True} if given.byzantine else {}
     command = node_command(
-        given.keys, given.superlink, number=given.number, of=given.of, port=given.port, **roles
+        given.keys,
+        given.superlink,
+        number=given.number,
+        of=given.of,
+        port=given.port,
+        # With neither, the settings decide by the number, as in a simulation.
+        byzantine=True if given.byzantine else False if given.honest else None,
     )
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     # The image has the folder ready, since its containers can execute nothing that they write.

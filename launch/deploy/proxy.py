@@ -23,13 +23,15 @@ from starlette.types import Receive, Scope, Send
 from launch.deploy.keys import CA
 
 _FLEET = re.compile(rb"/v1/fleet/[a-z-]+")
-_LARGEST = 64 * 2**20
+_LARGEST = 16 * 2**20
 """Bytes of a request; Flower sends arrays in pieces of 5 MB."""
 _CONNECTION_ONLY = {
     "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "host",
     "content-length", "proxy-authorization", "proxy-authenticate",
 }  # fmt: skip
 """Headers that belong to one connection and are not passed on."""
+_UNPACKED = {"content-encoding"}
+"""What no longer holds of an answer, whose body comes unpacked."""
 
 
 def main(arguments: list[str]) -> None:
@@ -88,7 +90,8 @@ class Proxy(Starlette):
             )
         except httpx.TransportError:
             return PlainTextResponse("the SuperLink does not answer\n", status_code=502)
-        return Response(answer.content, answer.status_code, _passed_on(answer.headers))
+        headers = _passed_on(answer.headers, _CONNECTION_ONLY | _UNPACKED)
+        return Response(answer.content, answer.status_code, headers)
 
     def _upstream(self) -> httpx.AsyncClient:
         if self._client is None:
@@ -112,5 +115,5 @@ async def _body(request: Request) -> bytes | None:
     return b"".join(parts)
 
 
-def _passed_on(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: v for name, v in headers.items() if name.lower() not in _CONNECTION_ONLY}
+def _passed_on(headers: Mapping[str, str], but: set[str] = _CONNECTION_ONLY) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.lower() not in but}

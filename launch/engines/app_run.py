@@ -40,15 +40,28 @@ def run_app(
     on_line: Callable[[str], None],
     output: IO[str],
     options: Sequence[str] = (),
+    *,
+    shared: bool = False,
 ) -> None:
-    """Run the app with these Hydra overrides; raises `EngineError` unless it completed."""
+    """Run the app with these Hydra overrides; raises `EngineError` unless it completed.
+
+    A `shared` SuperLink outlives this process, and is told to stop a run that nobody follows.
+    """
     app = write_app(superlink.shelter.folder / "app", overrides)
     lines = _Lines(on_line, output)
     run = superlink.flwr("run", str(app), CONNECTION, "--stream", *options)
-    ended = lines.follow(run)
-    if lines.number is None:
-        raise EngineError(f"the run was not accepted: {lines.last}" if ended else "no run began")
-    _check_completed(_outcome(superlink, lines), lines.cause)
+    try:
+        ended = lines.follow(run)
+        if lines.number is None:
+            raise EngineError(
+                f"the run was not accepted: {lines.last}" if ended else "no run began"
+            )
+        outcome = _outcome(superlink, lines)
+    except BaseException:
+        if shared and lines.number is not None:
+            superlink.flwr("stop", lines.number, CONNECTION).communicate()
+        raise
+    _check_completed(outcome, lines.cause)
 
 
 def placed(settings: Settings, folder: Path | str) -> list[str]:

@@ -65,7 +65,7 @@ class Deployment:
                     assert self.root_certificates is not None
                     trust = Path(self.root_certificates)
                     superlink = connect(shelter, self.address, root_certificates=trust)
-                    run_app(superlink, overrides, on_events(observer), output)
+                    run_app(superlink, overrides, on_events(observer), output, shared=True)
             except EngineError as error:
                 raise EngineError(f"{error} (log: {log})") from None
         if not (folder / METRICS).exists():

@@ -73,6 +73,39 @@ def test_half_or_more_liars_are_refused(numbers):
         services(**numbers)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["task.machines=8", "engine=ray", "engine.address=x:1", "attack=alie", "attack.fraction=0.4",
+     "attack.machines=[1]", "hydra.run.dir=/results/mine", "output=x", "+resume=true"],
+)  # fmt: skip
+def test_what_an_option_decides_cannot_be_set_otherwise(text):
+    with pytest.raises(TagmaError, match="is decided by"):
+        services(overrides=[text])
+
+
+def test_liars_need_an_attack():
+    with pytest.raises(SettingError, match="--attack=none: is no attack for --byzantine 2"):
+        services(attack="none")
+
+
+def test_nodes_that_are_not_started_as_liars_never_lie():
+    found = services()
+    for number in range(6):
+        command = found[f"node-{number}"]["command"]
+        assert ("--honest" in command) != ("--byzantine" in command)
+
+
+def test_a_run_starts_whatever_is_not_running():
+    found = services()
+    assert set(found["run"]["depends_on"]) == {"executor", *(f"node-{n}" for n in range(6))}
+
+
+def test_a_context_with_odd_characters_survives():
+    text = compose_file(nodes=1, byzantine=0, attack="none", overrides=["task.clusters=1"],
+                        context="../x y #z", command="tagma compose\n--nodes 1")  # fmt: skip
+    assert yaml.safe_load(text)["services"]["keys"]["build"]["context"] == "../x y #z"
+
+
 def test_a_mistake_in_the_settings_is_found_before_there_are_containers():
     with pytest.raises(TagmaError, match=r"aggregation\.beta=0\.9"):
         services(overrides=["aggregation.beta=0.9"])

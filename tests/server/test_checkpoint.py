@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 
 from client.app import app as client_app
 from launch.engines.inprocess_grid import InProcessGrid
@@ -95,6 +96,59 @@ def test_a_file_that_is_no_checkpoint_is_one_clear_error(content, tmp_path):
     (tmp_path / CHECKPOINT).write_bytes(content)
     with pytest.raises(TagmaError, match="cannot be read"):
         load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("models", lambda models: models[:, :-1]),
+        ("labels", lambda labels: labels + 5),
+        ("erms", lambda erms: erms[1:]),
+    ],
+)
+def test_a_checkpoint_whose_parts_do_not_fit_is_one_clear_error(name, damage, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, dies_in=3)
+    with safe_open(tmp_path / CHECKPOINT, framework="numpy") as file:
+        about = file.metadata()
+        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    tensors[name] = np.ascontiguousarray(damage(tensors[name]))
+    save_file(tensors, tmp_path / CHECKPOINT, metadata=about)
+    with pytest.raises(TagmaError, match=r"cannot be read \(.* fit|is not there"):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_there_must_be_rounds_left_to_resume(rounds, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, dies_in=4)
+    with pytest.raises(TagmaError, match=f"rounds={rounds}: 2 are done already"):
+        run(tmp_path, f"rounds={rounds}", "resume=true")
+
+
+def test_a_machine_that_is_gone_after_a_resume_is_reported(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, dies_in=4)
+    settings = compose([*SMALL, "rounds=5", "resume=true", "start_timeout=0.01"])
+    grid = InProcessGrid(client_app, 19, join_overrides(settings.overrides))
+    run_federation(grid, settings, tmp_path, [])
+    metrics = read_metrics(tmp_path)
+    assert metrics["participation"]["rounds_missed"] == {"19": 3}
+    assert "machine 19 was away in 3 rounds" in metrics["warnings"]
+
+
+def test_two_runs_do_not_write_to_one_folder(tmp_path):
+    def meddler(message, context):
+        if message.metadata.group_id == "3":
+            with pytest.raises(TagmaError, match="another run is still writing there"):
+                run(tmp_path)
+        return client_app(message, context)
+
+    settings = compose([*SMALL, "rounds=5"])
+    grid = InProcessGrid(meddler, 20, join_overrides(settings.overrides))
+    run_federation(grid, settings, tmp_path, [])
+    assert len((tmp_path / "history.csv").read_text().splitlines()) == 7
+    run(tmp_path)  # and afterwards the folder is free
 
 
 BROKEN = """

@@ -95,6 +95,12 @@ def test_a_machine_that_comes_back_under_another_id_has_its_old_seat(tmp_path):
     assert sum(c["size"] for c in metrics["clusters"]) == 20
 
 
+def test_a_machine_that_never_came_is_named(tmp_path):
+    metrics, _ = run(tmp_path, {}, "attack=none")
+    assert metrics["participation"]["took_no_part"] == [ODD]
+    assert any(f"1 machine ({ODD}) took no part" in text for text in metrics["warnings"])
+
+
 def test_nobody_takes_a_seat_by_its_number_alone(tmp_path):
     def impostor(message, context):
         reply = client_app(message, context)
