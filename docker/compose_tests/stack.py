@@ -58,10 +58,11 @@ def wait_until_running(service: str, seconds: float = 120) -> None:
 
 
 class Run:
-    """One `docker-compose run run ...` in progress."""
+    """One `docker-compose run run ...` in progress; it starts no other container by itself."""
 
-    def __init__(self, *command: str) -> None:
-        more = ["-p", PROJECT, "-f", "docker-compose.yml", "run", "--rm", "-T", "run", *command]
+    def __init__(self, *command: str, alone: bool = True) -> None:
+        more = ["-p", PROJECT, "-f", "docker-compose.yml", "run", "--rm", "-T"]
+        more += [*(["--no-deps"] if alone else []), "run", *command]
         self.process = subprocess.Popen(
             [*COMPOSE, *more], cwd=ROOT, text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=os.environ,
@@ -89,7 +90,7 @@ class Run:
         while rounds_done(folder) < number:
             assert self.process.poll() is None, self.text
             assert time.monotonic() < deadline, self.text
-            time.sleep(0.3)
+            time.sleep(0.2)
 
 
 def rounds_done(folder: str) -> int:
@@ -100,12 +101,17 @@ def rounds_done(folder: str) -> int:
 
 def result(folder: str) -> dict:
     """metrics.json of a run on the results volume."""
-    return json.loads(compose("run", "--rm", "-T", "run", "cat", f"{folder}/metrics.json").stdout)
+    return json.loads("\n".join(rows(folder, "metrics.json")))
 
 
 def rows(folder: str, name: str) -> list[str]:
-    """A table of a run on the results volume."""
-    return compose("run", "--rm", "-T", "run", "cat", f"{folder}/{name}").stdout.splitlines()
+    """The lines of a file of a run on the results volume."""
+    return in_a_new("run", f"cat {folder}/{name}").stdout.splitlines()
+
+
+def in_a_new(service: str, command: str, **keywords) -> subprocess.CompletedProcess:
+    """A command in a new container like a service's, on its network and with its volumes."""
+    return compose("run", "--rm", "-T", "--no-deps", service, "sh", "-c", command, **keywords)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 `make test-compose` runs this file if there is an engine. It needs some ten minutes.
 """
 
+import os
 import statistics
 import subprocess
 import time
@@ -11,7 +12,17 @@ from itertools import pairwise
 import pytest
 
 from compose_tests import stack
-from compose_tests.stack import Run, compose, container, docker, result, rows, wait_until_running
+from compose_tests.stack import (
+    Run,
+    compose,
+    container,
+    docker,
+    in_a_new,
+    result,
+    rounds_done,
+    rows,
+    wait_until_running,
+)
 from launch.engines import inprocess
 from server.folder import read_metrics
 from tagma.settings import compose as settings_of
@@ -48,35 +59,52 @@ def first_columns(lines: list[str]) -> list[list[str]]:
 
 
 def test_the_demo_has_the_numbers_of_a_simulation(tmp_path):
-    run = Run()  # as `make demo` does
-    assert run.wait() == 0, run.text
-    assert "misclustered honest machines" in run.text
-    found = result("/results/run")
+    folder = tmp_path / "demo"
+    done = subprocess.run(
+        ["docker/demo.sh"], cwd=stack.ROOT, capture_output=True, text=True, check=False,
+        env=os.environ | {"COMPOSE_PROJECT_NAME": stack.PROJECT, "DEMO_OUT": str(folder)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "misclustered honest machines" in done.stdout
+    assert (folder / "report.html").is_file()
+    project = f"label=com.docker.compose.project={stack.PROJECT}"
+    assert docker("ps", "-q", "--filter", project) == ""
+    compose("up", "-d")
+    found = read_metrics(folder)
     expected, clusters = simulated(tmp_path, "rounds=5")
     assert found["engine"] == "deployment"
     assert found[ERRORS] == pytest.approx(expected[ERRORS], rel=1e-6)
     assert found["misclustering"] == expected["misclustering"] == 0
-    assert first_columns(rows("/results/run", "clusters.csv")) == first_columns(clusters)
+    assert first_columns((folder / "clusters.csv").read_text().splitlines()) == first_columns(
+        clusters
+    )
     assert sum(cluster["byzantine"] for cluster in found["clusters"]) == 2
 
 
 def test_rounds_are_much_shorter_than_those_of_flowers_own_loop():
-    ours = [float(row.split(",")[5]) for row in rows("/results/run", "history.csv")[2:]]
-    compose("up", "-d", files=("docker/compose_tests/flower_nodes.yml",))
-    time.sleep(5)
+    folder, ours = "/results/steady", []
+    run = start(folder, "rounds=5", "evaluate=false", "checkpoint_every=1")
+    for number in range(2, 6):
+        run.wait_for_round(number, folder)
+        ours.append(time.monotonic())
+    assert run.wait() == 0, run.text
     files = ("docker/compose_tests/flower_nodes.yml",)
+    compose("up", "-d", files=files)
+    time.sleep(5)
     command = "flwr run /app superlink --stream"
-    done = compose("run", "--rm", "-T", "run", "sh", "-c", _CONNECTED + command, files=files)
-    ends = [float(line.split()[1]) for line in done.stdout.splitlines() if "round-ended" in line]
+    done = in_a_new("run", _CONNECTED + command, files=files)
+    theirs = [float(line.split()[1]) for line in done.stdout.splitlines() if "round-ended" in line]
     compose("up", "-d")
-    theirs = [later - earlier for earlier, later in pairwise(ends)]
-    assert len(theirs) == 4, done.stdout
-    ratio = statistics.median(ours) / statistics.median(theirs)
-    print(
-        f"\nround with 6 nodes, median: ours {statistics.median(ours):.2f} s, "
-        f"Flower's FedAvg {statistics.median(theirs):.2f} s, ratio {ratio:.2f}"
+    assert len(theirs) == 5, done.stdout
+    ours, theirs = (
+        statistics.median(later - earlier for earlier, later in pairwise(ends))
+        for ends in (ours, theirs)
     )
-    assert ratio <= 0.75
+    print(
+        f"\nfrom the end of a round to the end of the next, 6 nodes, median: ours {ours:.2f} s, "
+        f"Flower's FedAvg {theirs:.2f} s, ratio {ours / theirs:.2f}"
+    )
+    assert ours <= 0.75 * theirs
 
 
 _CONNECTED = (
@@ -90,7 +118,7 @@ def test_a_late_a_killed_and_a_cut_off_node_do_not_stop_the_run(tmp_path):
     time.sleep(60)  # until the SuperLink has noticed
     folder = "/results/faults"
     # With one of its two honest machines away, half of a cluster lies: it had better wait.
-    own = ("rounds=16", "evaluate=false", "min_replies=3")
+    own = ("rounds=20", "evaluate=false", "min_replies=3")
     run = start(folder, *own, "start_timeout=5")
     run.wait_for_round(1, folder)
     time.sleep(25)
@@ -99,8 +127,11 @@ def test_a_late_a_killed_and_a_cut_off_node_do_not_stop_the_run(tmp_path):
     docker("kill", container("node-1"))
     network = f"{stack.PROJECT}_fleet"
     docker("network", "disconnect", network, container("node-2"))
+    killed = rounds_done(folder)
     time.sleep(20)
     docker("network", "connect", "--alias", "node-2", network, container("node-2"))
+    # It may have answered in this round before it died; the next one it misses for certain.
+    run.wait_for_round(killed + 2, folder)
     docker("start", container("node-1"))
     assert run.wait() == 0, run.text
     found = result(folder)
@@ -115,7 +146,7 @@ def test_a_late_a_killed_and_a_cut_off_node_do_not_stop_the_run(tmp_path):
     assert "machine 4 joined in round" in run.text
     assert "machine 1 was away in" in run.text
     # All are back for the last rounds, and end where they would have if none had been away.
-    assert [row[3] for row in history[-4:]] == ["6"] * 4
+    assert [row[3] for row in history[-3:]] == ["6"] * 3
     expected, _ = simulated(tmp_path, *own)
     assert found["estimation_error"] == pytest.approx(expected["estimation_error"], rel=0.05)
 
@@ -140,7 +171,8 @@ def test_a_run_whose_executor_dies_is_resumed_by_the_command_that_it_names(tmp_p
     docker("start", container("executor"))
     assert run.wait() != 0
     assert f"docker-compose run --rm run tagma resume {folder}" in run.text
-    resumed = Run("tagma", "resume", folder)
+    compose("stop", "--timeout", "2")  # as if the machine had been switched off in between
+    resumed = Run("tagma", "resume", folder, alone=False)
     assert resumed.wait() == 0, resumed.text
     expected, _ = simulated(tmp_path, "rounds=4", "evaluate=false")
     found = result(folder)
@@ -150,24 +182,29 @@ def test_a_run_whose_executor_dies_is_resumed_by_the_command_that_it_names(tmp_p
 
 NODE = "flower-supernode --superlink proxy:8443 --node-config 'partition-id=9 num-partitions=10'"
 WAYS = {
-    "no key": f"{NODE} --root-certificates /keys/ca.crt",
-    "a strange key": "tagma keys /tmp/k --nodes 1 && "
-    f"{NODE} --root-certificates /keys/ca.crt --auth-supernode-private-key /tmp/k/node-0/key",
-    "plain HTTP": f"{NODE} --insecure --max-retries 1",
+    "no key": (
+        f"{NODE} --root-certificates /keys/ca.crt",
+        "[code: 2001] SuperNode authentication is enabled",
+    ),
+    "a strange key": (
+        "tagma keys /tmp/k --nodes 1 && "
+        f"{NODE} --root-certificates /keys/ca.crt --auth-supernode-private-key /tmp/k/node-0/key",
+        "[code: 2004]",
+    ),
+    "plain HTTP": (
+        f"{NODE} --insecure --max-retries 1",
+        "Server disconnected without sending a response",
+    ),
 }
-
-
-def in_a_node(command: str) -> subprocess.CompletedProcess:
-    """A command in a new container like node-0's, on the nodes' network."""
-    return compose("run", "--rm", "-T", "--no-deps", "node-0", "sh", "-c", command, check=False)
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_node_is_refused_with(way):
-    done = in_a_node(f'timeout 100 sh -c "{WAYS[way]}"; echo exit code $?')
+    command, reason = WAYS[way]
+    done = in_a_new("node-0", f'timeout 100 sh -c "{command}" 2>&1', check=False)
+    assert done.returncode not in (0, 124)
+    assert reason in done.stdout
     assert "SuperNode ID" not in done.stdout
-    assert "exit code 1" in done.stdout
-    assert "exit code 124" not in done.stdout
 
 
 REACH = """
@@ -185,21 +222,23 @@ except OSError as problem:
 """
 
 
-def reached(url: str) -> str:
-    return in_a_node(f"python3 -c '{REACH}' {url}").stdout.strip().splitlines()[-1]
+def reached(url: str, service: str = "node-0") -> str:
+    return in_a_new(service, f"python3 -c '{REACH}' {url}").stdout.strip().splitlines()[-1]
 
 
 def test_a_node_cannot_reach_the_control_api():
     assert reached("https://proxy:8443/v1/control/list-runs") == "403"
     assert reached("https://proxy:8443/v1/runtime/pull-messages") == "403"
-    assert reached("https://superlink:8000/v1/control/list-runs").startswith("unreachable")
+    direct = "https://superlink:8000/v1/control/list-runs"
+    assert reached(direct).startswith("unreachable")
+    assert reached(direct, "run").isdigit()  # from the other network it answers
     shape = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
     address = docker("inspect", "-f", shape, container("superlink"))
     assert reached(f"https://{address}:8000/v1/control/list-runs").startswith("unreachable")
 
 
 def test_a_nodes_volume_holds_its_own_key_and_nothing_else():
-    assert in_a_node("ls -A /keys; id -u").stdout.split() == ["ca.crt", "key", "10001"]
+    assert in_a_new("node-0", "ls -A /keys; id -u").stdout.split() == ["ca.crt", "key", "10001"]
 
 
 def test_containers_run_without_privileges():

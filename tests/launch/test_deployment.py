@@ -1,11 +1,13 @@
 """A deployment on loopback: the numbers of a simulation, over TLS, with keys, through faults."""
 
+import json
 import os
 import socket
 import ssl
 import subprocess
 import sys
 import time
+import tomllib
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +28,8 @@ TASK = [
     "task.machines=6", "task.clusters=2", "task.dim=5", "task.samples=60", "task.noise=0.5",
     "attack=sign_flip", "attack.fraction=0.33", "oracle=false", "evaluate=false",
 ]  # fmt: skip
+_HANG = 600
+"""Seconds after which something hangs, on the busiest machine."""
 TWO = ["task.machines=2", "task.clusters=1", "attack=none", *TASK[2:5], *TASK[7:]]
 
 
@@ -48,7 +52,7 @@ def running(folder: Path, *overrides: str):
 
 
 def wait_for_rounds(folder: Path, rounds: int, process: subprocess.Popen) -> None:
-    history, deadline = folder / "history.csv", time.monotonic() + 170
+    history, deadline = folder / "history.csv", time.monotonic() + _HANG
     while not (history.exists() and history.read_text().count("\n") > rounds):
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline
@@ -72,7 +76,7 @@ def test_six_nodes_agree_with_inprocess_though_the_superlink_is_killed(tmp_path)
     with running(folder, *own, "engine=deployment", "engine.local_nodes=6") as (process, mark):
         wait_for_rounds(folder, 1, process)
         kill(mark, "flower-superlink")
-        output, errors = process.communicate(timeout=170)
+        output, errors = process.communicate(timeout=_HANG)
         assert process.returncode == 0, errors
     assert "misclustered honest machines" in output
     tagma("run", *own, "hydra.run.dir=inprocess", cwd=tmp_path)
@@ -94,12 +98,12 @@ def test_a_run_whose_server_is_killed_names_the_command_that_resumes_it(tmp_path
     with running(folder, *own) as (process, mark):
         wait_for_rounds(folder, 2, process)
         kill(mark, "flower-superexec")
-        _, errors = process.communicate(timeout=170)
+        _, errors = process.communicate(timeout=_HANG)
     assert process.returncode != 0
     assert f"go on from its last round with: tagma resume {folder}" in errors
     assert errors.splitlines()[-1].startswith("tagma: error: the run did not complete")
     assert not (folder / "metrics.json").exists()
-    done = tagma("resume", str(folder), "engine=inprocess", cwd=tmp_path)
+    done = tagma("resume", str(folder), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     tagma("run", *TWO, "rounds=3", "hydra.run.dir=whole", cwd=tmp_path)
     errors = "estimation_error_per_round"
@@ -111,13 +115,13 @@ def deployment(tmp_path_factory):
     """A SuperLink with one node: its folder of keys, the proxy's port and the environment."""
     log = tmp_path_factory.mktemp("deployment") / "log"
     with guarded() as shelter, log.open("w") as output, loopback(shelter, 1, output) as superlink:
-        deadline = time.monotonic() + 100
+        deadline = time.monotonic() + _HANG
         while "SuperNode ID" not in log.read_text():
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.2)
         (proxy,) = [p for p in shelter.processes if "proxy" in p.args]
         port = proxy.args[proxy.args.index("--port") + 1]
-        yield shelter.folder / "keys", port, superlink.env
+        yield shelter.folder / "keys", port, superlink
 
 
 def start_node(command, env, tmp_path):
@@ -154,15 +158,42 @@ def refused(keys: Path, port: str, way: str, tmp_path: Path) -> list[str]:
     return [*command[:3], "--insecure", *command[place + 2 :]]
 
 
-@pytest.mark.parametrize("way", ["no key", "a strange key", "a strange authority", "plain HTTP"])
-def test_a_node_is_refused_with(way, deployment, tmp_path):
-    keys, port, env = deployment
+@pytest.mark.parametrize(
+    ("way", "reason"),
+    [
+        ("no key", "[code: 2001] SuperNode authentication is enabled"),
+        ("a strange key", "[code: 2004]"),
+        ("a strange authority", "CERTIFICATE_VERIFY_FAILED"),
+        ("plain HTTP", "Server disconnected without sending a response"),
+    ],
+)
+def test_a_node_is_refused_with(way, reason, deployment, tmp_path):
+    keys, port, superlink = deployment
     command = refused(keys, port, way, tmp_path)
     if way == "plain HTTP":
         command += ["--max-retries", "1"]
-    code, output = start_node(command, env, tmp_path)
+    code, output = start_node(command, superlink.env, tmp_path)
     assert code != 0
+    assert reason in output
     assert "SuperNode ID" not in output
+
+
+def test_a_run_that_is_ended_does_not_go_on_without_its_launcher(deployment, tmp_path):
+    keys, _, superlink = deployment
+    connections = tomllib.loads((Path(superlink.env["FLWR_HOME"]) / "config.toml").read_text())
+    own = [
+        "engine=deployment", f"engine.root_certificates={keys / 'ca.crt'}",
+        f"engine.address={connections['superlink']['tagma']['address']}",
+        "task.machines=1", "task.clusters=1", *TWO[2:], "rounds=500",
+    ]  # fmt: skip
+    with running(tmp_path / "out", *own) as (process, _):
+        wait_for_rounds(tmp_path / "out", 1, process)
+        process.terminate()
+        _, errors = process.communicate(timeout=_HANG)
+    assert process.returncode == 130
+    assert "go on from its last round with: tagma resume" in errors
+    listing, _ = superlink.flwr("ls", "tagma", "--format", "json").communicate()
+    assert [run["status"] for run in json.loads(listing)["runs"]] == ["finished:stopped"]
 
 
 @pytest.mark.parametrize(
