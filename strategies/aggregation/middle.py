@@ -63,17 +63,23 @@ def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
 def _sort_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
     m = len(rows)
     columns = np.empty((width, m), rows.dtype)
+    share = rows.dtype.type(1 / (m - 2 * dropped))
 
     def kernel(block: Array, out: Array) -> None:
         part = columns[: block.shape[1]]
         part[:] = block.T
         middle = part[:, dropped : m - dropped]
-        if m >= _PARTITION_ROWS and dropped:
-            part.partition(dropped, axis=1)
-            part[:, dropped:].partition(m - 2 * dropped - 1, axis=1)
-        elif dropped:
+        if m < _PARTITION_ROWS:
             part.sort(axis=1)
-        middle.mean(axis=1, out=out)
+        elif dropped:
+            part.partition(dropped, axis=1)
+            upper = part[:, dropped + 1 :]
+            if middle.shape[1] == 2:
+                np.minimum.reduce(upper, axis=1, out=upper[:, 0])
+            elif middle.shape[1] > 2:
+                upper.partition(m - 2 * dropped - 2, axis=1)
+        np.add.reduce(middle, axis=1, out=out)
+        out *= share
 
     return kernel
 

@@ -134,6 +134,9 @@ def by_columns(rows: Rows, width: int, make_kernel: Callable[[], Kernel]) -> Arr
     Every thread makes a kernel of its own, so that kernels can keep scratch memory.
     """
     estimate = np.empty(rows.dim, rows.dtype)
+    if width >= rows.dim:
+        make_kernel()(rows.block(0, rows.dim), estimate)
+        return estimate
     spans = list(_spans(rows.dim, width))
 
     def work(spans: Sequence[slice]) -> None:
@@ -141,7 +144,7 @@ def by_columns(rows: Rows, width: int, make_kernel: Callable[[], Kernel]) -> Arr
         for columns in spans:
             kernel(rows.block(columns.start, columns.stop), estimate[columns])
 
-    if len(spans) > 1 and len(rows) * rows.dim >= _MANY and threads() > 1:
+    if len(rows) * rows.dim >= _MANY and threads() > 1:
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(work, (spans[::2], spans[1::2])))
     else:

@@ -53,8 +53,10 @@ def finite_rows(updates: Array | Rows) -> Rows:
     array = np.asarray(updates)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"rows of shape (m, d) with m, d >= 1 are needed, not {array.shape}")
-    if array.dtype not in (np.float32, np.float64):
+    if array.dtype.char not in "fd":
         array = array.astype(np.float64)
+    if array.size <= _WIDTH and np.isfinite(array).all():
+        return Rows(array)
     finite = _finite(array)
     if finite.all():
         return Rows(array)
@@ -69,8 +71,6 @@ def _finite(array: Array) -> Mask:
     The sum of a row with a NaN or an infinity is not finite; it costs half of what the mean of the
     rows does. Other sums that are not finite have overflowed: those rows are looked at closely.
     """
-    if array.size <= _WIDTH:
-        return np.asarray(np.isfinite(array).all(axis=1))
     ones = np.ones(min(_WIDTH, array.shape[1]), array.dtype)
     finite = np.ones(len(array), dtype=bool)
     with np.errstate(over="ignore", invalid="ignore"):
