@@ -19,7 +19,7 @@ MOST = {
 }
 """Ratios to the mean, at the largest shape with that many rows."""
 FASTER_THAN_FLOWER = 4
-"""For the coordinate-wise statistics, at every shape; there they are also faster than all others."""
+"""For the coordinate-wise statistics at every shape, where they are also faster than all others."""
 FASTER_THAN_BEST = 2
 """For the others, where their ratio is limited."""
 CLUSTERING, MEMORY = 5.0, 1.2

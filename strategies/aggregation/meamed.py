@@ -4,10 +4,10 @@ from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.liars import Fraction, count
 from strategies.aggregation.near_median import mean_near_median
 from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
+from strategies.aggregation.rule import coordinate_rule
 
 
-@rule
+@coordinate_rule
 def meamed(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """Per coordinate, the mean of the m - f values nearest to the median.
 

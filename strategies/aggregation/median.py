@@ -3,10 +3,10 @@
 from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.middle import middle_mean
 from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
+from strategies.aggregation.rule import coordinate_rule
 
 
-@rule
+@coordinate_rule
 def median(updates: Rows) -> Aggregate:
     """Median of every coordinate; of an even number of values, the mean of the middle two.
 

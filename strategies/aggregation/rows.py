@@ -21,6 +21,10 @@ Kernel = Callable[[Array, Array], None]
 """From a block (m, c) to one number per column, written into the second argument (c,)."""
 
 
+class NotFiniteError(ValueError):
+    """A row may not be finite."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """An array of shape (m, d), and what happens to it on reading."""
@@ -30,6 +34,8 @@ class Rows:
     """The rows that take part, if not all."""
     scale: float = 1.0
     """A power of two that every entry is multiplied by."""
+    checked: bool = True
+    """Whether the entries are known to be finite; if not, `by_columns` looks at them."""
     mixing: Array | None = None
     """Shape (r, m): the rows are replaced by r sums of them with these weights. Shape (m,): each
     row is multiplied by its own."""
@@ -131,18 +137,23 @@ def chain(first: Array | None, second: Array) -> Array:
 def by_columns(rows: Rows, width: int, make_kernel: Callable[[], Kernel]) -> Array:
     """One number per column, `width` columns at a time, on two threads where it pays.
 
-    Every thread makes a kernel of its own, so that kernels can keep scratch memory.
+    Every thread makes a kernel of its own, so that kernels can keep scratch memory. Rows that are
+    not checked yet are checked here, while each block is near the processor.
     """
     estimate = np.empty(rows.dim, rows.dtype)
-    if width >= rows.dim:
+    if width >= rows.dim and rows.checked:
         make_kernel()(rows.block(0, rows.dim), estimate)
         return estimate
     spans = list(_spans(rows.dim, width))
 
     def work(spans: Sequence[slice]) -> None:
         kernel = make_kernel()
-        for columns in spans:
-            kernel(rows.block(columns.start, columns.stop), estimate[columns])
+        with np.errstate(all="ignore"):  # a thread does not know what its parent ignores
+            for columns in spans:
+                block = rows.block(columns.start, columns.stop)
+                if not rows.checked and not np.isfinite(row_sums(block)).all():
+                    raise NotFiniteError
+                kernel(block, estimate[columns])
 
     if len(rows) * rows.dim >= _MANY and threads() > 1:
         with ThreadPoolExecutor(2) as pool:
@@ -150,6 +161,11 @@ def by_columns(rows: Rows, width: int, make_kernel: Callable[[], Kernel]) -> Arr
     else:
         work(spans)
     return estimate
+
+
+def row_sums(block: Array) -> Array:
+    """The sums of rows: not finite if an entry is not, or if they overflow."""
+    return block @ np.ones(block.shape[1], block.dtype)
 
 
 def threads() -> int:

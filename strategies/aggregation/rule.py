@@ -19,7 +19,7 @@ from typing import Concatenate, ParamSpec
 import numpy as np
 
 from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.rows import Rows
+from strategies.aggregation.rows import NotFiniteError, Rows, row_sums
 from tagma.arrays import Array, Labels, Mask
 
 P = ParamSpec("P")
@@ -32,12 +32,31 @@ def rule(
     function: Callable[Concatenate[Rows, P], Aggregate],
 ) -> Callable[Concatenate[Array, P], Aggregate]:
     """Make an aggregator of arrays from one of finite rows."""
+    return _rule(function, finite_rows)
 
+
+def coordinate_rule(
+    function: Callable[Concatenate[Rows, P], Aggregate],
+) -> Callable[Concatenate[Array, P], Aggregate]:
+    """The same for one that reads all rows by `by_columns` and nothing else.
+
+    It looks for entries that are not finite as it reads, which saves a pass over the rows.
+    """
+    return _rule(function, _unchecked_rows)
+
+
+def _rule(
+    function: Callable[Concatenate[Rows, P], Aggregate], read: Callable[[Array], Rows]
+) -> Callable[Concatenate[Array, P], Aggregate]:
     @wraps(function)
     def aggregate(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Aggregate:
-        rows = finite_rows(updates)
+        rows = read(updates)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            result = function(rows, *args, **settings)
+            try:
+                result = function(rows, *args, **settings)
+            except NotFiniteError:
+                rows = finite_rows(updates)
+                result = function(rows, *args, **settings)
             if not np.isfinite(result.estimate).all():
                 result = _again_smaller(lambda small: function(small, *args, **settings), rows)
         return _of_all(result, updates, rows.chosen)
@@ -46,15 +65,18 @@ def rule(
     return aggregate
 
 
+def _unchecked_rows(updates: Array | Rows) -> Rows:
+    if isinstance(updates, Rows):
+        return updates
+    array = _as_floats(updates)
+    return finite_rows(array) if array.size <= _WIDTH else Rows(array, checked=False)
+
+
 def finite_rows(updates: Array | Rows) -> Rows:
     """The finite rows of an array of shape (m, d)."""
     if isinstance(updates, Rows):
         return updates
-    array = np.asarray(updates)
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"rows of shape (m, d) with m, d >= 1 are needed, not {array.shape}")
-    if array.dtype.char not in "fd":
-        array = array.astype(np.float64)
+    array = _as_floats(updates)
     if array.size <= _WIDTH and np.isfinite(array).all():
         return Rows(array)
     finite = _finite(array)
@@ -65,17 +87,23 @@ def finite_rows(updates: Array | Rows) -> Rows:
     return Rows(array, chosen=np.flatnonzero(finite))
 
 
+def _as_floats(updates: Array) -> Array:
+    array = np.asarray(updates)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"rows of shape (m, d) with m, d >= 1 are needed, not {array.shape}")
+    return array if array.dtype.char in "fd" else array.astype(np.float64)
+
+
 def _finite(array: Array) -> Mask:
     """Which rows are finite.
 
     The sum of a row with a NaN or an infinity is not finite; it costs half of what the mean of the
     rows does. Other sums that are not finite have overflowed: those rows are looked at closely.
     """
-    ones = np.ones(min(_WIDTH, array.shape[1]), array.dtype)
     finite = np.ones(len(array), dtype=bool)
     with np.errstate(over="ignore", invalid="ignore"):
         for _, block in Rows(array).blocks(_WIDTH):
-            finite &= np.isfinite(block @ ones[: block.shape[1]])
+            finite &= np.isfinite(row_sums(block))
     for row in np.flatnonzero(~finite):
         finite[row] = all(
             np.isfinite(b).all() for _, b in Rows(array[row : row + 1]).blocks(_WIDTH)

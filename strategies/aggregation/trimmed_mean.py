@@ -7,10 +7,10 @@ from annotated_types import Ge, Lt
 from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.middle import middle_mean
 from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
+from strategies.aggregation.rule import coordinate_rule
 
 
-@rule
+@coordinate_rule
 def trimmed_mean(updates: Rows, *, beta: Annotated[float, Ge(0), Lt(0.5)]) -> Aggregate:
     """Mean of every coordinate without its floor(beta m) smallest and largest values.
 

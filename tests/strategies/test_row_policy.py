@@ -33,6 +33,20 @@ def test_a_row_that_is_not_finite_is_removed_and_counted(name, value, dtype):
         assert result.weights[[2, 7]].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("name", ["mean", "median", "trimmed_mean", "meamed", "krum", "cge"])
+def test_in_long_rows_they_are_found_wherever_they_are(name):
+    rows = rows_of(10, 200_000, np.float32)
+    honest = np.delete(rows, [2, 7], axis=0)
+    rows[2, 0], rows[7, -1] = -np.inf, np.nan
+    result = ALL[name](rows)
+    assert result.removed == 2
+    assert np.allclose(result.estimate, ALL[name](honest).estimate, rtol=1e-6)
+    rows[[2, 7]] = 3e38  # finite, but their sums are not
+    result = ALL[name](rows)
+    assert result.removed == 0
+    assert np.isfinite(result.estimate).all()
+
+
 @pytest.mark.parametrize("name", PRE)
 def test_pre_aggregators_remove_and_count_them_too(name):
     rows = rows_of()
