@@ -51,10 +51,13 @@ def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
         lines = [*block, *scratch[:, : block.shape[1]]]
         for operation, a, b, result in operations:
             operation(lines[a], lines[b], out=lines[result])
-        first, *others = steps.middle
-        out[:] = lines[first]
-        for line in others:
-            out += lines[line]
+        first, *others = (lines[line] for line in steps.middle)
+        if not others:
+            out[:] = first
+            return
+        np.add(first, others[0], out=out)
+        for line in others[1:]:
+            out += line
         out *= share
 
     return kernel
