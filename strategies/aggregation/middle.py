@@ -45,7 +45,7 @@ def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
     steps = program(m, dropped)
     operations = [(np.minimum if o.minimum else np.maximum, *o[1:]) for o in steps.operations]
     scratch = np.empty((steps.lines - m, width), rows.dtype)
-    share = rows.dtype.type(1 / (m - 2 * dropped))
+    number = m - 2 * dropped
 
     def kernel(block: Array, out: Array) -> None:
         lines = [*block, *scratch[:, : block.shape[1]]]
@@ -58,7 +58,7 @@ def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
         np.add(first, others[0], out=out)
         for line in others[1:]:
             out += line
-        out *= share
+        out /= number
 
     return kernel
 
@@ -66,7 +66,7 @@ def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
 def _sort_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
     m = len(rows)
     columns = np.empty((width, m), rows.dtype)
-    share = rows.dtype.type(1 / (m - 2 * dropped))
+    number = m - 2 * dropped
 
     def kernel(block: Array, out: Array) -> None:
         part = columns[: block.shape[1]]
@@ -82,7 +82,7 @@ def _sort_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
             elif middle.shape[1] > 2:
                 upper.partition(m - 2 * dropped - 2, axis=1)
         np.add.reduce(middle, axis=1, out=out)
-        out *= share
+        out /= number
 
     return kernel
 
