@@ -1,6 +1,6 @@
 """The mean of the middle of every column: trimmed means and medians.
 
-Three formulations, chosen by measured crossovers (`tagma bench kernels` measures them):
+Three formulations, chosen by crossovers that were measured on a processor with AVX2:
 
 - few rows: a pruned sorting network of minima and maxima over whole rows (`network`);
 - more: blocks of columns are transposed, so that each lies in one piece, and sorted;
@@ -19,7 +19,7 @@ from tagma.arrays import Array
 _NETWORK_ROWS = 64
 """Up to here the network is faster, given enough columns to pay for its many steps."""
 _NETWORK_COLUMNS = 2048
-_PARTITION_ROWS = 400
+_PARTITION_ROWS = 500
 """From here on parting is faster than sorting."""
 _NETWORK_BYTES = 2**17
 """Of one row of a block: 20 rows stay near the processor, and Python's own time is small."""

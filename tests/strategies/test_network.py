@@ -46,7 +46,7 @@ def test_the_median_of_three_takes_four_steps_and_of_twenty_fewer_than_sorting()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("m", [1, 2, 5, 20, 63, 64, 65, 101, 399, 400, 1001])
+@pytest.mark.parametrize("m", [1, 2, 5, 20, 63, 64, 65, 101, 499, 500, 1001])
 @pytest.mark.parametrize("d", [3, 2500])
 def test_every_formulation_agrees_with_sorting(m, d, dtype):
     rows = np.random.default_rng(m).normal(size=(m, d)).astype(dtype)
