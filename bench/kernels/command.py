@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> None:
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tagma bench kernels", exit_on_error=False)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--out", default="outputs/bench/kernels")
     parser.add_argument("--skip-memory", action="store_true")
     try:
@@ -84,9 +84,8 @@ def _measure(m: int, d: int, repeats: int) -> list[Timing]:
     timings = []
     for statistic, by_library in formulations(m, d).items():
         notices.print(f"{statistic} at {m} x {d} ...", highlight=False)
-        for library, function in by_library.items():
-            seconds, ratio = compare(function, rows, repeats)
-            timings.append(Timing(statistic, library, m, d, seconds, ratio))
+        for library, measured in compare(by_library, rows, repeats).items():
+            timings.append(Timing(statistic, library, m, d, *measured))
     return timings
 
 

@@ -3,9 +3,10 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from time import thread_time
 
@@ -13,9 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from tagma.arrays import Array
 
-_LONG = 3.0
-"""Seconds after which one measurement is enough."""
-_SHORT = 0.002
+_BUDGET = 5.0
+"""Seconds after which a formulation has been measured often enough, at least once."""
+_SHORT = 0.005
 """Shorter calls are repeated within a measurement."""
 
 
@@ -50,23 +51,40 @@ def one_thread() -> Iterator[None]:
             os.environ["OMP_NUM_THREADS"] = before
 
 
-def compare(function: Callable[[Array], object], rows: Array, repeats: int) -> tuple[float, float]:
-    """Median seconds of a call, and their ratio to those of `rows.mean(axis=0)`.
+def compare(
+    functions: Mapping[str, Callable[[Array], object]], rows: Array, rounds: int
+) -> dict[str, tuple[float, float]]:
+    """By name, the median seconds of a call, and their ratio to those of `rows.mean(axis=0)`.
 
-    The two take turns, so that what else the machine does meets both. The first call of each is not
-    counted: it pays for memory and imports.
+    All functions take turns, each between two means, so that what else the machine does meets all
+    of them; the ratio is the median of those of each turn. The first call of each is not counted:
+    it pays for memory and imports.
     """
-    rows.mean(axis=0)
-    first = _seconds(lambda: function(rows), 1)
-    calls = max(1, int(_SHORT / max(first, 1e-6)))
-    mean_first = _seconds(lambda: rows.mean(axis=0), 1)
-    mean_calls = max(1, int(_SHORT / max(mean_first, 1e-6)))
-    own, means = [], []
-    for _ in range(1 if first > _LONG else repeats):
-        means.append(_seconds(lambda: rows.mean(axis=0), mean_calls))
-        own.append(_seconds(lambda: function(rows), calls))
-        means.append(_seconds(lambda: rows.mean(axis=0), mean_calls))
-    return median(own), median(own) / median(means)
+
+    def mean() -> object:
+        return rows.mean(axis=0)
+
+    mean_calls = _calls(mean)
+    timed = {name: partial(function, rows) for name, function in functions.items()}
+    calls = {name: _calls(call) for name, call in timed.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in timed}
+    ratios: dict[str, list[float]] = {name: [] for name in timed}
+    for _ in range(rounds):
+        for name, call in timed.items():
+            if sum(seconds[name]) < _BUDGET:
+                before = _seconds(mean, mean_calls)
+                own = _seconds(call, calls[name])
+                around = (before + _seconds(mean, mean_calls)) / 2
+                seconds[name].append(own)
+                ratios[name].append(own / around)
+    return {name: (median(seconds[name]), median(ratios[name])) for name in timed}
+
+
+def _calls(call: Callable[[], object]) -> int:
+    """How many calls make a measurement."""
+    if _seconds(call, 1) > _SHORT:
+        return 1
+    return max(1, int(_SHORT / max(_seconds(call, 1), 1e-6)))
 
 
 def _seconds(call: Callable[[], object], number: int) -> float:

@@ -10,10 +10,13 @@ The middle is summed by itself, never as the total minus the extremes, which wou
 to cancellation when one value is huge.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from strategies.aggregation.network import program
 from strategies.aggregation.rows import Kernel, Rows, by_columns
+from strategies.aggregation.scratch import scratch
 from tagma.arrays import Array
 
 _NETWORK_ROWS = 64
@@ -25,6 +28,8 @@ _NETWORK_BYTES = 2**17
 """Of one row of a block: 20 rows stay near the processor, and Python's own time is small."""
 _SORT_BYTES = 2**20
 """Of a transposed block."""
+_FEW = 2**15
+"""Entries that are sorted at once: up to here Python's own time counts."""
 
 
 def middle_mean(rows: Rows, dropped: int) -> Array:
@@ -32,12 +37,32 @@ def middle_mean(rows: Rows, dropped: int) -> Array:
 
     Cost O(d m log m) for sorting, O(d m log^2 m) simple steps for the network.
     """
-    m, size = len(rows), rows.dtype.itemsize
-    if m <= _NETWORK_ROWS and rows.dim >= _NETWORK_COLUMNS:
-        width = min(_NETWORK_BYTES // size, rows.dim)
+    if rows.array.size <= _FEW and rows.plain:
+        return _of_few(rows.array, dropped)
+    m, dim, dtype = len(rows), rows.dim, rows.dtype
+    if m <= _NETWORK_ROWS and dim >= _NETWORK_COLUMNS:
+        width = min(_NETWORK_BYTES // dtype.itemsize, dim)
         return by_columns(rows, width, lambda: _network_kernel(rows, dropped, width))
-    width = min(max(64, _SORT_BYTES // (m * size)), rows.dim)
+    width = min(max(64, _SORT_BYTES // (m * dtype.itemsize)), dim)
     return by_columns(rows, width, lambda: _sort_kernel(rows, dropped, width))
+
+
+def _of_few(array: Array, dropped: int) -> Array:
+    """The same for a small array, without the cost of reading it in blocks."""
+    m, dim = array.shape
+    columns = scratch(dim, m, array.dtype)
+    columns[:] = array.T
+    columns.sort(axis=1)
+    estimate: Array = columns.dot(_middle(m, dropped, array.dtype))
+    estimate /= m - 2 * dropped
+    return estimate
+
+
+@lru_cache(maxsize=256)
+def _middle(m: int, dropped: int, dtype: np.dtype[np.float64]) -> Array:
+    """1 for the values that count, 0 for the others."""
+    numbers = np.arange(m)
+    return ((dropped <= numbers) & (numbers < m - dropped)).astype(dtype)
 
 
 def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
@@ -64,27 +89,26 @@ def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
 
 
 def _sort_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
-    m = len(rows)
-    columns = np.empty((width, m), rows.dtype)
+    columns = scratch(width, len(rows), rows.dtype)
+    return lambda block, out: _sort(block, columns[: block.shape[1]], dropped, out)
+
+
+def _sort(block: Array, columns: Array, dropped: int, out: Array) -> None:
+    """The means of the middles of a block (m, c), by way of its columns (c, m)."""
+    m = len(block)
+    columns[:] = block.T
     number = m - 2 * dropped
-
-    def kernel(block: Array, out: Array) -> None:
-        part = columns[: block.shape[1]]
-        part[:] = block.T
-        middle = part[:, dropped : m - dropped]
-        if m < _PARTITION_ROWS:
-            part.sort(axis=1)
-        elif dropped:
-            part.partition(dropped, axis=1)
-            upper = part[:, dropped + 1 :]
-            if middle.shape[1] == 2:
-                np.minimum.reduce(upper, axis=1, out=upper[:, 0])
-            elif middle.shape[1] > 2:
-                upper.partition(m - 2 * dropped - 2, axis=1)
-        np.add.reduce(middle, axis=1, out=out)
-        out /= number
-
-    return kernel
+    if m < _PARTITION_ROWS:
+        columns.sort(axis=1)
+    elif dropped:
+        columns.partition(dropped, axis=1)
+        upper = columns[:, dropped + 1 :]
+        if number == 2:
+            np.minimum.reduce(upper, axis=1, out=upper[:, 0])
+        elif number > 2:
+            upper.partition(number - 2, axis=1)
+    np.matmul(columns[:, dropped : m - dropped], np.ones(number, block.dtype), out=out)
+    out /= number
 
 
 def sorted_columns(rows: Rows, make_kernel: Kernel) -> Array:
@@ -93,7 +117,7 @@ def sorted_columns(rows: Rows, make_kernel: Kernel) -> Array:
     width = min(max(64, _SORT_BYTES // (m * rows.dtype.itemsize)), rows.dim)
 
     def make() -> Kernel:
-        columns = np.empty((width, m), rows.dtype)
+        columns = scratch(width, m, rows.dtype)
 
         def kernel(block: Array, out: Array) -> None:
             part = columns[: block.shape[1]]
