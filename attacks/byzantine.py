@@ -11,7 +11,6 @@ choice. Beside its own settings it has
 
 from collections.abc import Mapping
 from functools import lru_cache
-from math import ceil
 from typing import Annotated, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from attacks.attack import Attack
 from attacks.clustering_attack import ClusteringAttack
 from attacks.schedule import Adversary, Phase, Squad
 from tagma.arrays import Labels, Mask
+from tagma.counts import ceil_of
 from tagma.errors import SettingError
 from tagma.plugins import TARGET, build, settings_of
 from tagma.settings import CONF, Settings, choices
@@ -85,7 +85,7 @@ def _shared_out(who: Mapping[str, Mapping[str, Any]], order: Labels) -> dict[str
     for key, own in who.items():
         if own["machines"] is None:
             so_far += own["fraction"]
-            last = ceil(so_far * count - 1e-9)
+            last = ceil_of(so_far, count)
             masks[key][free[first:last]] = taken[free[first:last]] = True
             first = last
         if 2 * taken.sum() >= count:

@@ -15,6 +15,7 @@ from flwr.serverapp.strategy.multikrum import compute_distances
 
 from strategies import aggregation as ours
 from tagma.arrays import Array
+from tagma.counts import floor_of
 
 FRACTION = 0.1
 OURS = "tagma"
@@ -25,7 +26,7 @@ _MOST_BYTES = 4e9
 
 def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
     """By statistic and library, ours first, for arrays of this shape."""
-    f = int(FRACTION * m)
+    f = floor_of(FRACTION, m)
     found: dict[str, dict[str, Formulation]] = {
         "trimmed_mean": {
             OURS: partial(ours.trimmed_mean, beta=FRACTION),

@@ -15,7 +15,9 @@ class Aggregate:
     kept: Mask | None = None
     """Which rows entered, shape (m,), for rules that choose whole rows."""
     weights: Array | None = None
-    """Where the estimate is an average of rows: their weights, shape (m,), which sum to 1."""
+    """Where the estimate is an average of rows: their weights, shape (m,), which sum to 1.
+
+    Rules that measure distances draw rows of astronomic size in; the weights are of those then."""
     removed: int = 0
     """How many rows were not finite and took no part."""
     iterations: int | None = None

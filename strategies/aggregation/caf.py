@@ -25,7 +25,9 @@ def caf(updates: Rows, *, fraction: Fraction) -> Aggregate:
     geometry = Geometry(updates)
     weights = best = np.ones(m)
     least = np.inf
+    iterations = 0
     while weights.sum() > m - 2 * f or least == np.inf:
+        iterations += 1
         variance, projections = leading(geometry.gram, weights)
         if variance < least:
             least, best = variance, weights
@@ -34,4 +36,4 @@ def caf(updates: Rows, *, fraction: Fraction) -> Aggregate:
             break
         weights = weights * np.maximum(0, 1 - projections / farthest)
     weights = best / best.sum()
-    return Aggregate(geometry.combine(weights), weights=weights)
+    return Aggregate(geometry.combine(weights), weights=weights, iterations=iterations)

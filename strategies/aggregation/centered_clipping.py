@@ -19,7 +19,7 @@ def centered_clipping(
     radius: Annotated[float, Gt(0)] | None = None,
     steps: Annotated[int, Ge(1)] = 10,
 ) -> Aggregate:
-    """V <- v + (1/m) sum_i (x_i - v) min(1, radius / ||x_i - v||), `steps` times.
+    """Steps v <- v + (1/m) sum_i (x_i - v) min(1, radius / ||x_i - v||), `steps` of them.
 
     Starts from the row that is nearest to the nearer half of the others, as a rule without memory
     has no previous aggregate. A liar moves v by radius / m per step at most; without a `radius` it

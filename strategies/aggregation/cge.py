@@ -12,9 +12,10 @@ from strategies.aggregation.selection import mean_of, smallest
 def cge(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The mean of the m - f shortest rows, f = floor(fraction m).
 
-    Made for gradients near an optimum, which are short: lies that are not longer than honest rows
-    pass, and it moves neither with translation nor does it fit models sent as they are. Breakdown
-    point: f of m against long rows only. Cost O(m d).
+    Made for gradients near an optimum, which are short. Lies that are no longer than honest rows
+    pass; it does not move with translation, so it is of no use for models sent as they are. The
+    paper sums the rows; the mean takes the same direction. Breakdown point: f of m against long
+    rows only. Cost O(m d).
     """
     m = len(updates)
     return mean_of(updates, smallest(norms(updates), m - count(fraction, m, (m - 1) // 2)))

@@ -12,6 +12,7 @@ from strategies.aggregation.rows import Rows
 from strategies.aggregation.rule import rule
 from strategies.aggregation.selection import mean_of, smallest
 from strategies.aggregation.spectral import leading
+from tagma.counts import ceil_of
 from tagma.streams import stream
 
 
@@ -35,7 +36,7 @@ def dnc(
     """
     m = len(updates)
     f = count(fraction, m, (m - 1) // 2)
-    dropped = min(int(np.ceil(factor * f)), m - 1)
+    dropped = min(ceil_of(factor, f), m - 1)
     random = stream(seed, "dnc")
     good = np.ones(m, dtype=bool)
     for _ in range(iterations if updates.dim > columns else 1):

@@ -17,9 +17,15 @@ def geometric_median(updates: Rows) -> Aggregate:
     """argmin_y sum_i ||x_i - y||, to about 1e-6 of the typical distance to the rows.
 
     Breakdown point 1/2, with an error that grows like sqrt(d). Does not depend on the coordinate
-    system. Cost O(m^2 d) for the Gram matrix; the iterations do not depend on d.
+    system. Says how many iterations it took and why it stopped ("converged" or "iteration limit").
+    Cost O(m^2 d) for the Gram matrix; the iterations do not depend on d.
     """
     geometry = Geometry(updates)
     everyone = np.ones((1, len(updates)), dtype=bool)
-    weights = geometric_medians(geometry, everyone, limit=_LIMIT, tolerance=_TOLERANCE).weights[0]
-    return Aggregate(geometry.combine(weights), weights=weights)
+    found = geometric_medians(geometry, everyone, limit=_LIMIT, tolerance=_TOLERANCE)
+    return Aggregate(
+        geometry.combine(found.weights[0]),
+        weights=found.weights[0],
+        iterations=found.iterations,
+        stopped=found.stopped,
+    )

@@ -4,10 +4,12 @@ from typing import Annotated
 
 from annotated_types import Ge, Lt
 
+from tagma.counts import floor_of
+
 Fraction = Annotated[float, Ge(0), Lt(0.5)]
 """The setting `fraction`: the assumed share of liars among the rows, below one half."""
 
 
 def count(fraction: float, m: int, most: int) -> int:
-    """F = floor(fraction m), but no more than the rule allows for m rows."""
-    return max(0, min(int(fraction * m), most))
+    """The number f = floor(fraction m), but no more than the rule allows for m rows."""
+    return max(0, min(floor_of(fraction, m), most))

@@ -19,10 +19,10 @@ _LARGEST = 14
 def mda(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The mean of the m - f rows with the smallest diameter, the largest distance between two.
 
-    f = floor(fraction m). Of several such sets, any. Breakdown point: f of m, below
-    1/2. Exact: a diameter is enough if f rows
-    can be left out so that no two of the others are farther apart, a vertex cover of the pairs that
-    are. Cost O(m^2 d) and O(2^f m log m); more than 14 rows to leave out are refused.
+    f = floor(fraction m). Of several such sets, any. Breakdown point: f of m, below 1/2. Exact: a
+    diameter is enough if f rows can be left out so that no two of the others are farther apart,
+    a vertex cover of the pairs that are. Cost O(m^2 d) and O(2^f m log m); more than 14 rows to
+    leave out are refused.
     """
     m = len(updates)
     f = count(fraction, m, (m - 1) // 2)

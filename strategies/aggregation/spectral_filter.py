@@ -32,6 +32,7 @@ from strategies.aggregation.rows import Rows
 from strategies.aggregation.selection import mean_of
 from strategies.aggregation.spread import Spread
 from tagma.arrays import Array, Labels, Mask
+from tagma.counts import ceil_of, floor_of
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def filter_subset(
     rows: Rows, spread: Spread, subset: Labels, *, sigma: float, factor: float, removable: float
 ) -> Filtered:
     """The same for the rows numbered in `subset`; `spread` is that of all rows."""
-    least = len(subset) - int(removable * len(subset))
+    least = len(subset) - floor_of(removable, len(subset))
     core = min(0.5, 1 - removable)
     iterations = 0
     while True:
@@ -96,7 +97,7 @@ def filter_subset(
 
 def _scale(values: Array, share: float) -> float:
     """The standard deviation, if the shortest interval with the share is that of normal values."""
-    count = ceil(share * len(values))
+    count = ceil_of(share, len(values))
     ordered = np.sort(values)
     length = (ordered[count - 1 :] - ordered[: len(values) - count + 1]).min()
     return float(length / (2 * ndtri((1 + share) / 2)))

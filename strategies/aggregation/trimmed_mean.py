@@ -8,6 +8,7 @@ from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.middle import middle_mean
 from strategies.aggregation.rows import Rows
 from strategies.aggregation.rule import coordinate_rule
+from tagma.counts import floor_of
 
 
 @coordinate_rule
@@ -17,4 +18,4 @@ def trimmed_mean(updates: Rows, *, beta: Annotated[float, Ge(0), Lt(0.5)]) -> Ag
     Breakdown point beta: it must exceed the Byzantine fraction of the worst cluster. Cost
     O(d m log m).
     """
-    return Aggregate(middle_mean(updates, int(beta * len(updates))))
+    return Aggregate(middle_mean(updates, floor_of(beta, len(updates))))
