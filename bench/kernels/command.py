@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> None:
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tagma bench kernels", exit_on_error=False)
-    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--repeats", type=int, default=11)
     parser.add_argument("--out", default="outputs/bench/kernels")
     parser.add_argument("--skip-memory", action="store_true")
     try:

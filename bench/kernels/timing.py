@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from tagma.arrays import Array
 
-_BUDGET = 5.0
+_BUDGET = 2.0
 """Seconds after which a formulation has been measured often enough, at least once."""
 _SHORT = 0.005
 """Shorter calls are repeated within a measurement."""

@@ -1,4 +1,7 @@
-"""Every aggregator against its definition, written out as plainly as possible."""
+"""Every aggregator against its definition, written out as plainly as possible.
+
+For iterative filtering, see `test_spectral_filter`; for means and medians, `test_aggregation` too.
+"""
 
 from itertools import combinations
 
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from scipy.stats import trim_mean
+from sklearn.cluster import MeanShift, estimate_bandwidth
 
 from strategies import aggregation as ours
 from strategies.aggregation.geometry import Geometry
@@ -109,6 +113,29 @@ def test_monna_and_cge(rows):
 
 @settings(max_examples=30)
 @given(clouds)
+def test_nnm_and_bucketing_are_means_of_neighbours_and_of_groups(rows):
+    number = len(rows) - int(0.3 * len(rows))
+    near = np.argsort(cdist(rows, rows), axis=1)[:, :number]
+    assert np.allclose(ours.nnm(rows, fraction=0.3).rows, rows[near].mean(axis=1))
+    groups = ours.bucketing(rows, size=3).weights > 0
+    expected = [rows[group].mean(axis=0) for group in groups]
+    assert np.allclose(ours.bucketing(rows, size=3).rows, expected)
+
+
+@settings(max_examples=30)
+@given(clouds, st.floats(0.1, 5))
+def test_clipping_and_arc(rows, radius):
+    m, lengths = len(rows), np.linalg.norm(rows, axis=1)
+    cut = rows * np.minimum(1, radius / lengths)[:, None]
+    assert np.allclose(ours.clipping(rows, radius=radius).rows, cut)
+    f = int(0.3 * m)
+    adaptive = sorted(lengths, reverse=True)[int(2 * f * (m - f) / m)]
+    cut = rows * np.minimum(1, adaptive / lengths)[:, None]
+    assert np.allclose(ours.arc(rows, fraction=0.3).rows, cut)
+
+
+@settings(max_examples=30)
+@given(clouds)
 def test_caf(rows):
     m = len(rows)
     f = int(0.3 * m)
@@ -183,6 +210,17 @@ def exact_geometric_median(rows, start):
             step /= 2
         at = at + step
     return at
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_group_of_signguard_is_the_largest_of_scikit_learns_mean_shift(seed):
+    random = np.random.default_rng(seed)
+    rows = np.vstack([random.normal(1, 1, size=(12, 400)), random.normal(-1, 1, size=(5, 400))])
+    shares = np.stack([(rows > 0).mean(axis=1), (rows == 0).mean(axis=1), (rows < 0).mean(axis=1)])
+    reach = estimate_bandwidth(shares.T, quantile=0.5)
+    groups = MeanShift(bandwidth=reach, cluster_all=False).fit(shares.T).labels_
+    largest = np.bincount(groups[groups >= 0]).argmax()
+    assert ours.signguard(rows).kept.tolist() == (groups == largest).tolist()
 
 
 @settings(max_examples=30)

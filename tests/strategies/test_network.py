@@ -1,5 +1,6 @@
 """Sorting networks: by the zero-one principle, what sorts zeros and ones sorts everything."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from strategies.aggregation.middle import middle_mean
 from strategies.aggregation.network import program
 from strategies.aggregation.rows import Rows
+from strategies.aggregation.scratch import scratch
 
 
 def run(steps, columns):
@@ -57,6 +59,16 @@ def test_every_formulation_agrees_with_sorting(m, d, dtype):
             given = np.asarray(rows, order=order)
             assert np.allclose(middle_mean(Rows(given), dropped), expected, atol=1e-5)
             assert np.array_equal(given, rows)
+
+
+def test_scratch_memory_is_used_again_and_never_shared_between_threads():
+    first = scratch(3, 4, np.dtype(np.float32))
+    assert np.shares_memory(first, scratch(2, 2, np.dtype(np.float64)))
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(scratch, 3, 4, np.dtype(np.float32)).result()
+    assert not np.shares_memory(first, other)
+    large = scratch(2000, 2000, np.dtype(np.float32))
+    assert not np.shares_memory(first, large)
 
 
 def test_two_threads_give_the_same_numbers_as_one(monkeypatch):
