@@ -37,9 +37,10 @@ def middle_mean(rows: Rows, dropped: int) -> Array:
 
     Cost O(d m log m) for sorting, O(d m log^2 m) simple steps for the network.
     """
-    if rows.array.size <= _FEW and rows.plain:
+    dim = rows.dim
+    if dim < _NETWORK_COLUMNS and rows.array.size <= _FEW and rows.plain:
         return _of_few(rows.array, dropped)
-    m, dim, dtype = len(rows), rows.dim, rows.dtype
+    m, dtype = len(rows), rows.dtype
     if m <= _NETWORK_ROWS and dim >= _NETWORK_COLUMNS:
         width = min(_NETWORK_BYTES // dtype.itemsize, dim)
         return by_columns(rows, width, lambda: _network_kernel(rows, dropped, width))
