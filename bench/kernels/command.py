@@ -83,9 +83,10 @@ def _measure(m: int, d: int, repeats: int) -> list[Timing]:
     rows: Any = np.random.default_rng(0).standard_normal((m, d), dtype=np.float32)
     timings = []
     for statistic, by_library in formulations(m, d).items():
-        notices.print(f"{statistic} at {m} x {d} ...", highlight=False)
-        for library, measured in compare(by_library, rows, repeats).items():
-            timings.append(Timing(statistic, library, m, d, *measured))
+        measured = compare(by_library, rows, repeats)
+        timings += [Timing(statistic, name, m, d, *own) for name, own in measured.items()]
+        shown = ", ".join(f"{name} {ratio:.1f}" for name, (_, ratio) in measured.items())
+        notices.print(f"{statistic} at {m} x {d}: {shown}", highlight=False)
     return timings
 
 

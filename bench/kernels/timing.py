@@ -57,32 +57,35 @@ def compare(
     """By name, the median seconds of a call, and their ratio to those of `rows.mean(axis=0)`.
 
     All functions take turns, each between two means, so that what else the machine does meets all
-    of them; the ratio is the median of those of each turn. The first call of each is not counted:
-    it pays for memory and imports.
+    of them; the ratio is the median of those of each turn. The first call of each, which pays for
+    memory and imports, counts only if it is so long that this does not matter.
     """
 
     def mean() -> object:
         return rows.mean(axis=0)
 
-    mean_calls = _calls(mean)
-    timed = {name: partial(function, rows) for name, function in functions.items()}
-    calls = {name: _calls(call) for name, call in timed.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in timed}
-    ratios: dict[str, list[float]] = {name: [] for name in timed}
+    mean_calls = _calls(mean, _seconds(mean, 1))
+    turns: dict[str, list[tuple[float, float]]] = {}
+    calls = {}
+    for name, function in functions.items():
+        first = _seconds(partial(function, rows), 1)
+        calls[name] = _calls(partial(function, rows), first)
+        turns[name] = [(first, _seconds(mean, mean_calls))] if first > _BUDGET else []
     for _ in range(rounds):
-        for name, call in timed.items():
-            if sum(seconds[name]) < _BUDGET:
+        for name, function in functions.items():
+            if sum(own for own, _ in turns[name]) < _BUDGET:
                 before = _seconds(mean, mean_calls)
-                own = _seconds(call, calls[name])
-                around = (before + _seconds(mean, mean_calls)) / 2
-                seconds[name].append(own)
-                ratios[name].append(own / around)
-    return {name: (median(seconds[name]), median(ratios[name])) for name in timed}
+                own = _seconds(partial(function, rows), calls[name])
+                turns[name].append((own, (before + _seconds(mean, mean_calls)) / 2))
+    return {
+        name: (median(own for own, _ in own_turns), median(own / of for own, of in own_turns))
+        for name, own_turns in turns.items()
+    }
 
 
-def _calls(call: Callable[[], object]) -> int:
-    """How many calls make a measurement."""
-    if _seconds(call, 1) > _SHORT:
+def _calls(call: Callable[[], object], first: float) -> int:
+    """How many calls make a measurement, given the seconds of the first."""
+    if first > _SHORT:
         return 1
     return max(1, int(_SHORT / max(_seconds(call, 1), 1e-6)))
 
