@@ -1,7 +1,8 @@
 """The same statistics as others compute them: NumPy, Flower, and byzfl and byzpy if installed.
 
 Every formulation is a function of one float32 array (m, d). Ours and theirs assume a tenth of the
-rows to be liars: that many are trimmed from each side of a coordinate.
+rows to be liars: that many are trimmed from each side of a coordinate. Flower stacks the replies
+before every statistic; its formulations do so, too.
 """
 
 import warnings
@@ -31,7 +32,7 @@ def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
         "trimmed_mean": {
             OURS: partial(ours.trimmed_mean, beta=FRACTION),
             "numpy": lambda rows: np.sort(rows, axis=0)[f : m - f].mean(axis=0),
-            "flower": lambda rows: trim_mean(rows, FRACTION),
+            "flower": lambda rows: trim_mean(np.stack(list(rows)), FRACTION),
         },
         "median": {
             OURS: ours.median,

@@ -193,7 +193,7 @@ WAYS = {
     ),
     "plain HTTP": (
         f"{NODE} --insecure --max-retries 1",
-        "Server disconnected without sending a response",
+        "could not establish a connection to the SuperLink",
     ),
 }
 

@@ -164,7 +164,7 @@ def refused(keys: Path, port: str, way: str, tmp_path: Path) -> list[str]:
         ("no key", "[code: 2001] SuperNode authentication is enabled"),
         ("a strange key", "[code: 2004]"),
         ("a strange authority", "CERTIFICATE_VERIFY_FAILED"),
-        ("plain HTTP", "Server disconnected without sending a response"),
+        ("plain HTTP", "could not establish a connection to the SuperLink"),
     ],
 )
 def test_a_node_is_refused_with(way, reason, deployment, tmp_path):
