@@ -56,3 +56,10 @@ def duration(seconds: float) -> str:
 def count(amount: int, one: str, many: str | None = None) -> str:
     """`1 machine`, `2,000 machines`."""
     return f"{amount:,} {one if amount == 1 else many or one + 's'}"
+
+
+def script_number(value: float | None) -> str:
+    """A number in full for the page's script to sort by; nothing for what is not known."""
+    if value is None or math.isnan(value):
+        return ""
+    return repr(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
