@@ -13,7 +13,7 @@ _HELP = f"""tagma report FOLDER...: make report.html and figures/ again, from th
 FOLDER is that of a finished run (it has {METRICS}) or of a bench (it has {INDEX}).
   tagma report outputs/2026-11-16/12-00-00
   tagma report outputs/bench/quick
-The page needs no network. Each of its figures is also figures/NAME.svg, its data figures/NAME.csv."""
+The page needs no network. Its figures are also figures/NAME.svg, their data figures/NAME.csv."""
 
 
 def main(arguments: list[str]) -> None:

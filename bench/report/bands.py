@@ -105,13 +105,13 @@ def draw_bands(
     y: LinearAxis | LogAxis,
     show: Callable[[float], str],
     *,
-    whole: bool = True,
+    steps: float | None = None,
     unit: str = "",
 ) -> BandChart:
-    """One panel; `labels` name its axes, `show` writes a value, `whole` x are numbered steps."""
+    """One panel; `labels` name its axes, `show` writes a value, `steps` is the last numbered x."""
     xs = [x for band in bands for x in band.xs]
-    low, high = (0.0, max(1.0, *xs)) if whole else (min(xs), max(xs))
-    pad = 0.0 if whole else 0.04 * ((high - low) or 1.0)
+    low, high = (min(xs), max(xs)) if steps is None else (0.0, max(1.0, steps))
+    pad = 0.04 * ((high - low) or 1.0) if steps is None else 0.0
     x = LinearAxis(low - pad, high + pad, LEFT, RIGHT)
     scale = ", log scale" if isinstance(y, LogAxis) else times_power(y.exponent)
     return BandChart(
@@ -125,7 +125,7 @@ def draw_bands(
         ),
         x_label=labels[0],
         y_label=labels[1] + scale,
-        x_ticks=x.ticks(6, whole=whole),
+        x_ticks=x.ticks(6, whole=steps is not None),
         y_ticks=tuple(replace(tick, label=tick.label + unit) for tick in y.ticks(5)),
         series=tuple(_series(band, x, y, labels[0], show) for band in bands),
     )
@@ -176,7 +176,7 @@ def _band(band: Band, x: LinearAxis, y: LinearAxis | LogAxis) -> str:
     known = [
         (x.place(place), y.place(float(low)), TOP if np.isinf(high) else y.place(float(high)))
         for place, mean, low, high in zip(band.xs, band.mean, band.low, band.high, strict=True)
-        if not np.isnan(low) and np.isfinite(low) and np.isfinite(mean)
+        if not np.isnan(low) and mean <= top_of(y)
     ]
     if len(known) < 2:
         return ""

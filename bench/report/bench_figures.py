@@ -146,7 +146,7 @@ def _sweep(
 ) -> Sheet | None:
     y = error_axis([band for bands in panels.values() for band in bands])
     charts = [
-        draw_bands(f"{name}-{i}", heading, title, (axis.label, metric), bands, y, show, whole=False)
+        draw_bands(f"{name}-{i}", heading, title, (axis.label, metric), bands, y, show)
         for i, (heading, bands) in enumerate(panels.items())
     ]
     return _curve_sheet(bench, name, title, charts, panels, axis.key)
@@ -158,7 +158,16 @@ def rounds_sheet(bench: Bench) -> Sheet | None:
     y = error_axis([band for bands in panels.values() for band in bands])
     title = "Estimation error per optimisation round"
     charts = [
-        draw_bands(f"rounds-{i}", heading, title, ("round", "estimation error"), bands, y, shown)
+        draw_bands(
+            f"rounds-{i}",
+            heading,
+            title,
+            ("round", "estimation error"),
+            bands,
+            y,
+            shown,
+            steps=last_step(panels),
+        )
         for i, (heading, bands) in enumerate(panels.items())
     ]
     return _curve_sheet(bench, "rounds", title, charts, panels, "round")
@@ -172,7 +181,17 @@ def iterations_sheet(bench: Bench) -> Sheet | None:
     title = "Misclustering per clustering iteration"
     labels = ("iteration", "misclustered")
     charts = [
-        draw_bands(f"iterations-{i}", heading, title, labels, bands, y, _as_percent, unit="%")
+        draw_bands(
+            f"iterations-{i}",
+            heading,
+            title,
+            labels,
+            bands,
+            y,
+            _as_percent,
+            steps=last_step(panels),
+            unit="%",
+        )
         for i, (heading, bands) in enumerate(hundred.items())
     ]
     return _curve_sheet(bench, "iterations", title, charts, panels, "iteration")
@@ -226,6 +245,11 @@ def _curve_sheet(
     columns = ("panel", "defence", step, "mean", "low", "high")
     sheet = Sheet(name, title, tuple(charts), columns, rows, keys(bench))
     return sheet if charts else None
+
+
+def last_step(panels: Panels) -> float:
+    """The last step of the longest curve: panels have one x axis."""
+    return max((band.xs[-1] for bands in panels.values() for band in bands), default=1.0)
 
 
 def keys(bench: Bench) -> tuple[Key, ...]:

@@ -8,6 +8,7 @@ from bench.report.bench_figures import metric_name, shown
 from bench.report.grid import ALL, Bench
 from bench.report.numerals import UNKNOWN, count, duration
 from bench.report.ranking import Standing
+from bench.report.resampling import Interval
 from bench.report.words import NOT_KNOWN, Figure
 
 _NAMED = 3
@@ -79,20 +80,10 @@ def standing_words(one: Standing) -> str:
         return f"{one.diverged} of {one.runs} runs diverged"
     if one.behind is None:
         return UNKNOWN
-    if not one.behind.known:
-        return f"+{shown(one.behind.value)}"
-    between = f"+{shown(one.behind.value)} ({signed(one.behind.low)} to {signed(one.behind.high)})"
-    return f"tied with the best: {between}" if one.tied else between
+    return f"{'tied with the best: ' if one.tied else ''}{shown(one.behind.value)}"
 
 
-def signed(value: float) -> str:
-    """A difference with its sign."""
-    return shown(value) if value <= 0 else f"+{shown(value)}"
-
-
-def interval_words(one: Standing) -> str:
-    """The interval of a score."""
-    if not one.score.known:
-        return UNKNOWN
-    high = "∞" if math.isinf(one.score.high) else shown(one.score.high)
-    return UNKNOWN if math.isinf(one.score.low) else f"{shown(one.score.low)} to {high}"
+def interval_words(one: Interval) -> str:
+    """From where to where; infinity where runs diverged."""
+    low, high = ("∞" if math.isinf(end) else shown(end) for end in (one.low, one.high))
+    return f"{low} to {high}"

@@ -12,6 +12,7 @@ from bench.report.resampling import Interval
 
 WIDTH, ROW = 520, 30
 TOP, FOOT, RIGHT, LONGEST = 26, 48, 504, 22
+BEYOND = 100
 HOPELESS = 100.0
 """Values so many times the smallest are on the right edge: the axis is for those that compete."""
 
@@ -102,7 +103,8 @@ def _axis(entries: Sequence[Entry], left: float) -> LinearAxis | LogAxis:
     values = [value for e in entries for value in (e.figure.value, *(v for _, v in e.beside))]
     positive = [value for value in values if 0 < value < math.inf]
     limit = HOPELESS * min((e.figure.value for e in entries if e.figure.value > 0), default=1.0)
-    return value_axis([v for v in (*positive, *ends) if v <= limit], left, RIGHT - 12)
+    end = RIGHT - 12 if all(e.figure.value <= limit for e in entries) else RIGHT - BEYOND
+    return value_axis([v for v in (*positive, *ends) if v <= limit], left, end)
 
 
 def _row(

@@ -83,7 +83,8 @@ class Bench:
 
     def condition(self, cell: GridCell) -> str:
         """What the worst case is taken over."""
-        return _join(cell, self.role("attack", "fraction"))
+        fractions = (cell.values[axis.key] for axis in self.role("fraction"))
+        return " at ".join([self.attack(cell), *filter(None, fractions)])
 
     def setting(self, cell: GridCell, but: str = "") -> str:
         """What is varied beside attacks and defences, but for one axis; empty if nothing is."""

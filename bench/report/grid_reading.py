@@ -16,6 +16,7 @@ from bench.report.grid import Axis, Bench, GridCell
 from tagma.errors import TagmaError
 
 INDEX, TABLE = "bench.json", "table.csv"
+REFERENCE = "error_without_liars"
 ROLES = ("attack", "defence", "fraction")
 _TIMES = ("seconds", "cpu_seconds", "clustering_seconds", "rounds_seconds", "messages")
 
@@ -43,7 +44,7 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
         for axis in index["axes"]
     )
     metric = str(index.get("metric") or "estimation_error")
-    metrics = {metric, "misclustering", *map(str, index.get("metrics") or ())}
+    metrics = {metric, REFERENCE, "misclustering", *map(str, index.get("metrics") or ())}
     times = {row["cell"]: _numbers(row, _TIMES) for row in _rows(folder / "timings.csv")}
     errors = _curves(folder / "rounds.csv", "round", "estimation_error")
     shares = _curves(folder / "iterations.csv", "iteration", "misclustering")

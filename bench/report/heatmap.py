@@ -1,7 +1,8 @@
 """The heatmap: the mean error of every defence under every attack, the darker the worse.
 
 Colours go by the logarithm of the error and grow darker in even steps, so they survive colour
-blindness and grey print; the number is in the tile as well. What diverged is black.
+blindness and grey print; the number is in the tile as well. Two powers of ten above the smallest
+error they end, or one hopeless defence would leave all others pale. What diverged is black.
 """
 
 import math
@@ -15,6 +16,7 @@ from bench.report.resampling import Interval
 WIDE, HIGH = 70, 30
 TOP, BOTTOM, LONGEST = 26, 8, 24
 SLANT = 30
+DECADES = 2.0
 COLOURS = (
     "#fdf5ea", "#fbe0c4", "#f7c39c", "#efa07b", "#e17b68",
     "#c85963", "#a53f64", "#7c2d5f", "#521f4d",
@@ -74,7 +76,7 @@ class Heatmap:
     rows: tuple[Name, ...]
     tiles: tuple[Tile, ...]
 
-    kind, wide, high = "heatmap", WIDE, HIGH
+    kind, wide, high, slant = "heatmap", WIDE, HIGH, SLANT
 
 
 def draw_heatmap(
@@ -123,7 +125,8 @@ def draw_heatmap(
 
 def _limits(means: Sequence[float]) -> tuple[float, float]:
     positive = [math.log10(mean) for mean in means if 0 < mean < math.inf]
-    return (min(positive), max(positive)) if positive else (0.0, 0.0)
+    least = min(positive, default=0.0)
+    return least, min(max(positive, default=0.0), least + DECADES)
 
 
 def _tile(x: int, y: int, value: Value | None, low: float, high: float) -> Tile:

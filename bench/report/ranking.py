@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.report.grid import Bench, GridCell
+from bench.report.grid_reading import REFERENCE
 from bench.report.resampling import Array, Interval, interval, resampled_means, worst_mean
 from bench.report.samples import by_seed_and_condition
 
@@ -39,6 +40,8 @@ class Standing:
     """Conditions without any result: the worst case over the rest is no worst case."""
     misclustering: float | None
     """The largest mean over seeds."""
+    times_reference: float | None
+    """How many times the error without liars, in the worst condition."""
 
     @property
     def tied(self) -> bool:
@@ -118,6 +121,7 @@ def _standing(
         failed=sum(not cell.done for cell in cells),
         missing=tuple(condition for condition, mean in means.items() if np.isnan(mean)),
         misclustering=_worst_share(bench, cells),
+        times_reference=_times_reference(bench, cells, there),
     )
 
 
@@ -126,6 +130,20 @@ def _behind(drawn: Array, best: Array) -> Interval | None:
     with np.errstate(invalid="ignore"):
         differences = drawn - best
     return None if np.isnan(differences[0]) else interval(differences)
+
+
+def _times_reference(
+    bench: Bench, cells: Sequence[GridCell], means: dict[str, float]
+) -> float | None:
+    if bench.metric != "estimation_error" or not means:
+        return None
+    worst = max(means, key=lambda condition: means[condition])
+    known = [
+        cell.numbers[REFERENCE]
+        for cell in cells
+        if bench.condition(cell) == worst and REFERENCE in cell.numbers
+    ]
+    return means[worst] / float(np.mean(known)) if known and np.mean(known) > 0 else None
 
 
 def _worst_share(bench: Bench, cells: Sequence[GridCell]) -> float | None:
