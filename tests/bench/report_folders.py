@@ -171,7 +171,7 @@ def bench_folder(
         path / "timings.csv",
         [{"cell": row["cell"], "seconds": 1.5, "cpu_seconds": 1.2, "messages": 60} for row in rows],
     )
-    done = [row for row in rows if row["status"] == "ok"]
+    done = [row for row in rows if row["status"] == "ok" and row["estimation_error"] != ""]
     _write_table(
         path / "rounds.csv",
         [
@@ -195,6 +195,9 @@ def bench_folder(
 
 
 def _write_table(path: Path, rows: list[dict[str, Any]]) -> None:
+    """A table, or no file for no rows."""
+    if not rows:
+        return
     with path.open("w", newline="", encoding="utf-8", errors="surrogatepass") as file:
         table = csv.DictWriter(file, list(rows[0]))
         table.writeheader()
