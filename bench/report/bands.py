@@ -22,7 +22,7 @@ WIDTH, HEIGHT = 360, 272
 LEFT, RIGHT, TOP, BOTTOM = 58, 348, 62, 222
 MARKS, SPOTS = 5, 60
 HEADING = 38
-TALL = 1e4
+TALL = 100.0
 """The axis ends at this many times the smallest value."""
 
 

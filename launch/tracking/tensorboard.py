@@ -27,7 +27,7 @@ class TensorBoard:
         """Open the event file and write the settings."""
         from torch.utils.tensorboard import SummaryWriter
 
-        self._writer = SummaryWriter(str(folder / FOLDER))  # type: ignore[no-untyped-call]
+        self._writer = SummaryWriter(str(folder / FOLDER))
         lines = [f"    {key}: {value}" for key, value in settings_by_key(settings).items()]
         self._writer.add_text("settings", "\n".join(lines))
 

@@ -136,6 +136,14 @@ def test_an_interval_holds_the_mean_and_lies_within_the_sample() -> None:
     assert 1.0 < one.low < 4.0 < one.high < 10.0
 
 
+@pytest.mark.parametrize(("seeds", "share"), [(5, 0.85), (10, 0.90), (20, 0.93)])
+def test_intervals_of_fewer_seeds_hold_the_true_mean_less_often(seeds: int, share: float) -> None:
+    samples = np.random.default_rng(0).standard_normal((seeds, 1000))
+    drawn = resampled_means(samples)
+    ends = [interval(drawn[:, i]) for i in range(samples.shape[1])]
+    assert np.mean([end.low <= 0 <= end.high for end in ends]) == pytest.approx(share, abs=0.02)
+
+
 def test_a_missing_run_is_left_out_and_a_mean_of_none_is_not_known() -> None:
     means = resampled_means(np.array([[1.0, np.nan], [3.0, np.nan]]))
     assert means[0, 0] == 2.0
