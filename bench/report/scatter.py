@@ -56,6 +56,7 @@ class Panel:
 
     id: str
     title: str
+    heading: str
     description: str
     marks: tuple[Mark, ...]
     balls: tuple[Ball, ...]
@@ -142,6 +143,7 @@ class _Plane:
         return Panel(
             id=f"{self.name}{part}",
             title=f"{title}: the machines’ first answers in the plane",
+            heading=title,
             description=description,
             marks=tuple(marks),
             balls=tuple(balls),
