@@ -68,7 +68,7 @@ def leaderboard_sheet(bench: Bench, standings: Sequence[Standing]) -> Sheet | No
 
 def heatmap_sheet(bench: Bench, standings: Sequence[Standing]) -> Sheet | None:
     """The mean of every defence under every attack; over fractions, the worst."""
-    if not bench.known() or len(bench.defences) * len(bench.attacks) < 2:
+    if not bench.known() or len(bench.attacks) < 2:
         return None
     title = f"{metric_name(bench).capitalize()} of every defence under every attack"
     panels, rows = [], []

@@ -2,7 +2,8 @@
 
 Colours go by the logarithm of the error and grow darker in even steps, so they survive colour
 blindness and grey print; the number is in the tile as well. Two powers of ten above the smallest
-error they end, or one hopeless defence would leave all others pale. What diverged is black.
+error they end, or one hopeless defence would leave all others pale; half a power at least they
+span, or small differences would look large. What diverged is black.
 """
 
 import math
@@ -126,7 +127,8 @@ def draw_heatmap(
 def _limits(means: Sequence[float]) -> tuple[float, float]:
     positive = [math.log10(mean) for mean in means if 0 < mean < math.inf]
     least = min(positive, default=0.0)
-    return least, min(max(positive, default=0.0), least + DECADES)
+    span = max(positive, default=0.0) - least
+    return least, least + min(max(span, DECADES / 4), DECADES)
 
 
 def _tile(x: int, y: int, value: Value | None, low: float, high: float) -> Tile:

@@ -274,6 +274,9 @@ def test_tiles_are_darker_the_worse_and_their_text_contrasts() -> None:
     drawn = draw_heatmap("h", "", "", ["a"], ["x", "y", "z", "n", "-"], values)
     shades = [COLOURS.index(tile.colour) for tile in drawn.tiles[:3]]
     assert shades == sorted(set(shades))
+    alike = {("a", "x"): values["a", "x"], ("a", "y"): Value(Interval(0.11, 0.1, 0.12), "")}
+    near = draw_heatmap("h", "", "", ["a"], ["x", "y"], alike)
+    assert [COLOURS.index(tile.colour) for tile in near.tiles] == [0, 0], "a tenth is not much"
     assert [tile.text for tile in drawn.tiles] == ["0.100", "1.00", "9.00", "∞", "–"]
     assert (ink_on(COLOURS[0]), ink_on(COLOURS[-1])) == ("dark", "light")
 
