@@ -19,7 +19,7 @@ _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while s
   tagma bench NAME            benchmarks; tagma bench --help lists them
   tagma reproduce NAME        the paper's experiments, with figures and a table of claims
   tagma list [group]          what can be chosen: tasks, clusterings, aggregations, attacks, ...
-  tagma report FOLDER         make report.html of a finished run again
+  tagma report FOLDER         make report.html of a finished run or a bench again, and its figures
 
   tagma compose               a docker-compose file for a federation of containers
   tagma keys, register, node, proxy   the parts of a deployment, one by one

@@ -19,7 +19,15 @@ anew, for example where the rest runs or how long to wait:
   tagma resume my_results engine=inprocess
   tagma resume my_results round_timeout=60"""
 
-_MAY_CHANGE = ("engine", "rounds", "round_timeout", "start_timeout", "checkpoint_every", "oracle")
+_MAY_CHANGE = (
+    "engine",
+    "rounds",
+    "round_timeout",
+    "start_timeout",
+    "checkpoint_every",
+    "oracle",
+    "tracking",
+)
 _OURS = ("resume", "output")
 
 

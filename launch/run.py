@@ -20,7 +20,9 @@ from launch.console import say, warn
 from launch.oracle import oracle_errors
 from launch.progress import RunProgress
 from launch.table import print_summary
+from launch.tracking.tracker import tracked
 from server.checkpoint import CHECKPOINT
+from server.events import both
 from server.folder import RESULTS, read_metrics, write_metrics
 from server.lock import only_writer
 from server.wiring import algorithm_of, warnings_of
@@ -101,6 +103,7 @@ def check(settings: Settings) -> None:
     solver_of(settings)
     try_attacks(settings, algorithm.stage)
     build("engine", settings.choice("engine"), machines=task_of(settings).machines)
+    build("tracking", settings.choice("tracking"))
 
 
 def _job(config: DictConfig) -> None:
@@ -138,13 +141,16 @@ def run(settings: Settings, folder: Path) -> None:
         for stale in RESULTS if settings.resume else (*RESULTS, CHECKPOINT):
             (folder / stale).unlink(missing_ok=True)
     engine = build("engine", settings.choice("engine"), machines=task_of(settings).machines)
-    with RunProgress(settings.rounds + 1) as progress:
-        # The oracle comes first: once metrics.json is there, the result is whole but for the page.
-        oracle = oracle_errors(settings)
-        engine(settings, folder, progress)
-    metrics = read_metrics(folder) | oracle
-    write_metrics(folder, metrics)
-    write_run_report(folder)
+    tracker = build("tracking", settings.choice("tracking"))
+    with tracked(tracker, settings, folder) as tracking:
+        with RunProgress(settings.rounds + 1) as progress:
+            # The oracle comes first: once metrics.json is there, only the page is missing.
+            oracle = oracle_errors(settings)
+            engine(settings, folder, both(progress, tracking.round))
+        metrics = read_metrics(folder) | oracle
+        write_metrics(folder, metrics)
+        write_run_report(folder)
+        tracking.end(metrics)
     for warning in metrics["warnings"]:
         if warning not in before:
             warn(warning)

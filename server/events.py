@@ -27,6 +27,16 @@ class RoundFinished:
 Observer = Callable[[RoundFinished], None]
 
 
+def both(first: Observer, second: Observer) -> Observer:
+    """An observer that tells two others."""
+
+    def observe(event: RoundFinished) -> None:
+        first(event)
+        second(event)
+
+    return observe
+
+
 def print_event(event: RoundFinished) -> None:
     """An observer that writes events to the standard output of the process."""
     print(_MARK + json.dumps(asdict(event)), flush=True)

@@ -23,7 +23,11 @@ from strategies.algorithm import QUARANTINE
 METRICS, HISTORY, CLUSTERS, MODELS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
 )  # fmt: skip
-RESULTS = (METRICS, HISTORY, CLUSTERS, MODELS, "report.html")
+FIGURES = ("misclustering", "error", "machines")
+RESULTS = (
+    *(METRICS, HISTORY, CLUSTERS, MODELS, "report.html"),
+    *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("svg", "csv")),
+)
 """Every file that a run leaves, but for logs and settings."""
 _HISTORY_COLUMNS = [field.name for field in fields(RoundFinished) if field.name != "rounds"]
 

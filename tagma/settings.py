@@ -30,6 +30,7 @@ from tagma.plugins import settings_of, unknown
 CONF = Path(conf.__file__).parent
 GROUPS = (
     "task", "solver", "strategy", "clustering", "aggregation", "optimiser", "attack", "engine",
+    "tracking",
 )  # fmt: skip
 _LOCK = Lock()
 

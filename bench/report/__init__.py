@@ -1,5 +1,6 @@
-"""Reports: a run folder's plain data files turned into one offline HTML page."""
+"""Reports: the plain data files of a run or a bench turned into one offline HTML page."""
 
+from bench.report.bench_report import write_bench_report
 from bench.report.run_report import write_run_report
 
-__all__ = ["write_run_report"]
+__all__ = ["write_bench_report", "write_run_report"]

@@ -54,6 +54,7 @@ class Chart:
     y_ticks: tuple[Tick, ...]
     series: tuple[Series, ...]
 
+    kind = "chart"
     width, height, left, top, bottom = WIDTH, HEIGHT, LEFT, TOP, BOTTOM
 
     @property

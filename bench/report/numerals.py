@@ -43,16 +43,27 @@ def percent(fraction: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, with minutes and hours when there are any."""
+    """Seconds, with minutes and hours when there are any; milliseconds below a tenth."""
     if not math.isfinite(seconds):
         return UNKNOWN
+    if 0 < seconds < 0.1:
+        return f"{1000 * seconds:.3g} ms"
     if seconds < 60:
         return f"{seconds:.2f} s" if 0.1 <= seconds < 10 or not seconds else f"{seconds:.3g} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes < 10 else f"{minutes} min"
 
 
 def count(amount: int, one: str, many: str | None = None) -> str:
     """`1 machine`, `2,000 machines`."""
     return f"{amount:,} {one if amount == 1 else many or one + 's'}"
+
+
+def script_number(value: float | None) -> str:
+    """A number in full for the page's script to sort by; nothing for what is not known."""
+    if value is None or math.isnan(value):
+        return ""
+    return repr(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"

@@ -71,7 +71,9 @@ def homeless_words(run: Run) -> list[str]:
     machines = homeless(run)
     words = []
     for machine in machines[:SHOWN_MACHINES]:
-        why = ", ".join(_short(reason) for reason in run.replies.machines.get(machine.name, {}))
+        why = ", ".join(
+            shorten_reason(reason) for reason in run.replies.machines.get(machine.name, {})
+        )
         words.append(f"{machine.name} ({why})" if why else machine.name)
     more = len(machines) - SHOWN_MACHINES
     return words + ([f"and {more} more"] if more > 0 else [])
@@ -81,7 +83,9 @@ def reason_rows(run: Run) -> list[ReasonRow]:
     """Reasons by count; a flood of different reasons ends in one row for the rest."""
     ranked = sorted(run.replies.reasons.items(), key=lambda item: -item[1])
     shown = ranked[:SHOWN_REASONS]
-    rows = [ReasonRow(_short(reason), amount, _whose(run, reason)) for reason, amount in shown]
+    rows = [
+        ReasonRow(shorten_reason(reason), amount, _whose(run, reason)) for reason, amount in shown
+    ]
     rest = ranked[SHOWN_REASONS:]
     if rest:
         rows.append(ReasonRow(f"{len(rest)} other reasons", sum(n for _, n in rest), ""))
@@ -94,7 +98,8 @@ def _whose(run: Run, reason: str) -> str:
     return ", ".join(names[:SHOWN_MACHINES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _short(reason: str) -> str:
+def shorten_reason(reason: str) -> str:
+    """A reason that leaves room for others."""
     return reason if len(reason) <= 160 else f"{reason[:159]}…"
 
 

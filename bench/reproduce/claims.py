@@ -96,12 +96,16 @@ def bootstrap(statistic: Callable[..., float], *samples: Sequence[float] | np.nd
         value = float(statistic(*data))
         if trials < 2:
             return Summary(value, np.nan, np.nan, np.nan)
-        chosen = stream(0, "bootstrap").integers(0, trials, size=(_RESAMPLES, trials))
-        drawn = np.array([statistic(*(sample[rows] for sample in data)) for rows in chosen])
+        drawn = np.array([statistic(*(sample[rows] for sample in data)) for rows in draws(trials)])
     if not np.isfinite(drawn).all():
         return Summary(value, np.nan, np.nan, np.nan)
     low, high = np.quantile(drawn, [0.025, 0.975])
     return Summary(value, float(drawn.std(ddof=1)), float(low), float(high))
+
+
+def draws(trials: int) -> np.ndarray:
+    """The trials of every draw, always the same: (2000, trials)."""
+    return stream(0, "bootstrap").integers(0, trials, size=(_RESAMPLES, trials))
 
 
 def over(above: np.ndarray, below: np.ndarray) -> float:

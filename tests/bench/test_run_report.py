@@ -1,17 +1,12 @@
 """The run report: a page that is whole, safe and truthful whatever the run folder holds."""
 
-import csv
-import json
 import math
 import re
 import shlex
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 from bench.report import write_run_report
 from bench.report.axes import LogAxis, value_axis
@@ -22,40 +17,8 @@ from bench.report.reading import read_run
 from bench.report.scatter import SHAPES, draw_picture, look
 from bench.report.tables import SHOWN_REASONS, cluster_rows, reason_rows
 from bench.report.words import verdict
+from tests.bench.report_folders import HOSTILE, MACHINES, Page, folder
 
-METRICS: dict[str, Any] = {
-    "misclustering": 0.0,
-    "misclustering_per_iteration": [0.5, 0.25, 0.0],
-    "estimation_error": 0.13,
-    "estimation_error_per_round": [0.2, 0.15, 0.13],
-    "oracle_error": 0.125,
-    "oracle_error_per_round": [0.16, 0.13, 0.125],
-    "clusters": [
-        {"size": 3, "honest": 2, "byzantine": 1, "trimmed": 1, "radius": 0.4},
-        {"size": 2, "honest": 2, "byzantine": 0, "trimmed": 0, "radius": 0.4},
-    ],
-    "clustering": {
-        "name": "trimmed_kmeans",
-        "iterations": 2,
-        "stopped": "fixed point",
-        "scale": 0.2,
-        "restarts": 20,
-    },
-    "replies": {"used": 15, "rejected": {}, "rejected_machines": {}},
-    "seconds": {"erm": 1.0, "clustering": 0.5, "optimisation": 2.0, "total": 3.5},
-    "messages": 15,
-    "seed": 0,
-    "engine": "inprocess",
-    "version": "0.1.0",
-}
-# machine, assigned, true, byzantine, trimmed, x, y: true cluster 1 was found as 0, and 0 as 1.
-MACHINES: list[list[Any]] = [
-    [0, 0, 1, 0, 0, -1.0, 0.0],
-    [1, 0, 1, 0, 0, -1.1, 0.1],
-    [2, 1, 0, 0, 0, 1.0, 0.0],
-    [3, 1, 0, 0, 0, 1.1, 0.1],
-    [4, 0, "", 1, 1, 50.0, 0.0],
-]
 UNKNOWN_TRUTH: dict[str, Any] = {
     "misclustering": None,
     "misclustering_per_iteration": None,
@@ -68,74 +31,6 @@ UNKNOWN_TRUTH: dict[str, Any] = {
         {"size": 2, "honest": None, "byzantine": None, "trimmed": 0, "radius": None},
     ],
 }
-HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\ud800"
-
-
-def folder(
-    path: Path,
-    machines: list[list[Any]] | None = None,
-    overrides: list[str] | None = None,
-    stage: str = "erm",
-    settings: str = "seed: 0\n",
-    **metrics: Any,
-) -> Path:
-    """A run folder of 5 machines in 2 clusters, with some things changed."""
-    (path / ".hydra").mkdir(parents=True)
-    (path / "metrics.json").write_text(json.dumps(METRICS | metrics))
-    with (path / "clusters.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["machine", "assigned", "true", "byzantine", "trimmed", "x", "y"])
-        writer.writerows(MACHINES if machines is None else machines)
-    with (path / "history.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["round", "stage", "estimation_error", "used", "rejected", "seconds"])
-        writer.writerow([1, stage, "", 5, 0, 1.0])
-    centres = np.array([[-1.05, 0.05, 7.0], [1.05, 0.05, 7.0]])
-    plane = {"projection": np.eye(2, 3), "origin": np.array([0.0, 0.0, 7.0])}
-    save_file({"models": centres, "centres": centres, **plane}, path / "models.safetensors")
-    (path / ".hydra" / "overrides.yaml").write_text(json.dumps(overrides or []))
-    (path / ".hydra" / "config.yaml").write_text(settings)
-    return path
-
-
-class Page(HTMLParser):
-    """The page's elements and text; fails on a tag that is not closed in order."""
-
-    VOID = frozenset({"meta", "input", "link", "img", "br"})
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[tuple[str, str]] = []
-        self.source = path.read_text(encoding="utf-8")
-        self.feed(self.source)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open:
-            self.texts.append((self.open[-1], data))
-
-    def text(self, tag: str) -> str:
-        """All text directly in elements of this name."""
-        return "".join(data for name, data in self.texts if name == tag)
-
-    def having(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
-        """The attributes of the elements of this name that have the given ones."""
-        found = [attrs for name, attrs in self.elements if name == tag]
-        return [one for one in found if all(one.get(k) == v for k, v in attributes.items())]
 
 
 def page(run: Path) -> Page:

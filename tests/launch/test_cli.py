@@ -23,7 +23,7 @@ def test_a_run_leaves_its_folder_and_a_table(tmp_path):
     assert done.returncode == 0, done.stderr
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         ".hydra", "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
-        "report.html", "run.log",
+        "report.html", "run.log", "figures",
     }  # fmt: skip
     assert "misclustered honest machines" in done.stdout
     metrics = json.loads((tmp_path / "out/metrics.json").read_text())

@@ -1,0 +1,72 @@
+"""Where the machines were: one run of every defence, under the attack that hurt it most."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.report.data import Run
+from bench.report.grid import ALL, Bench, GridCell
+from bench.report.ranking import Standing
+from bench.report.reading import read_run
+from bench.report.run_figures import machines
+from bench.report.scatter import Picture, draw_picture
+from bench.report.sheets import Sheet
+from bench.report.words import misclustered
+
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Place:
+    """A picture, its run and its sheet."""
+
+    heading: str
+    note: str
+    run: Run
+    picture: Picture
+    sheet: Sheet
+
+
+def places(bench: Bench, standings: Sequence[Standing]) -> list[Place]:
+    """At most `SHOWN` pictures, in the leaderboard's order."""
+    found: list[Place] = []
+    for one in standings:
+        cell = next(_kept(bench, one), None)
+        if cell is None or len(found) == SHOWN:
+            continue
+        run = read_run(_folder(bench, cell))
+        name = f"machines-{len(found) + 1}"
+        words = [
+            one.defence,
+            "" if one.worst == ALL else f"under {bench.condition(cell)}",
+            one.setting,
+        ]
+        heading = ", ".join(filter(None, words))
+        sheet = machines(run, name, heading)
+        picture = draw_picture(run, f"{name}-")
+        if sheet is not None and picture is not None:
+            found.append(Place(heading, _note(run, cell), run, picture, sheet))
+    return found
+
+
+def _folder(bench: Bench, cell: GridCell) -> Path:
+    return bench.folder / "cells" / cell.key
+
+
+def _kept(bench: Bench, one: Standing) -> Iterator[GridCell]:
+    """The defence's cells that left a run folder, those of its worst condition first."""
+    own = [
+        cell
+        for cell in bench.cells
+        if (bench.defence(cell), bench.setting(cell)) == (one.defence, one.setting)
+        and (_folder(bench, cell) / "metrics.json").is_file()
+    ]
+    return iter(sorted(own, key=lambda cell: bench.condition(cell) != one.worst))
+
+
+def _note(run: Run, cell: GridCell) -> str:
+    wrong = misclustered(run)
+    known = (
+        "" if wrong is None else f": {wrong} of {run.honest} honest machines in the wrong cluster"
+    )
+    return f"seed {cell.seed}{known}"

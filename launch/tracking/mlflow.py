@@ -1,0 +1,62 @@
+"""`tracking=mlflow`: a run in an MLflow experiment, on a server or in a file."""
+
+from pathlib import Path
+from typing import Any
+
+from launch.tracking.tracker import (
+    final_numbers,
+    iteration_numbers,
+    require,
+    round_numbers,
+    settings_by_key,
+)
+from server.events import RoundFinished
+from tagma.settings import Settings
+
+_LONGEST = 6000
+_AT_ONCE = 100
+"""How long a value and how large a batch MLflow allows."""
+
+
+class Mlflow:
+    """Settings as parameters, numbers as metrics, the report and the tables as artifacts."""
+
+    def __init__(self, *, experiment: str, uri: str | None) -> None:
+        require("mlflow", "mlflow")
+        self._experiment, self._uri = experiment, uri
+        self._client: Any = None
+        self._run = ""
+
+    def begin(self, settings: Settings, folder: Path) -> None:
+        """Start a run in the experiment, which is made if need be."""
+        from mlflow import MlflowClient
+        from mlflow.entities import Param
+
+        self._client = MlflowClient(self._uri)
+        found = self._client.get_experiment_by_name(self._experiment)
+        home = found.experiment_id if found else self._client.create_experiment(self._experiment)
+        self._run = self._client.create_run(home, run_name=folder.resolve().name).info.run_id
+        values = settings_by_key(settings).items()
+        parameters = [Param(key, value[:_LONGEST]) for key, value in values]
+        for start in range(0, len(parameters), _AT_ONCE):
+            self._client.log_batch(self._run, params=parameters[start : start + _AT_ONCE])
+
+    def round(self, event: RoundFinished) -> None:
+        """Log the numbers of a round."""
+        self._log(round_numbers(event), event.round)
+
+    def end(self, metrics: dict[str, Any] | None, folder: Path) -> None:
+        """Log what sums up the run, keep its files, and say how it ended."""
+        if metrics is None:
+            self._client.set_terminated(self._run, "FAILED")
+            return
+        for step, share in enumerate(iteration_numbers(metrics)):
+            self._log({"iteration/misclustering": share}, step)
+        self._log(final_numbers(metrics), 0)
+        for name in ("report.html", "metrics.json", "history.csv", "clusters.csv"):
+            self._client.log_artifact(self._run, str(folder / name))
+        self._client.set_terminated(self._run)
+
+    def _log(self, numbers: dict[str, float], step: int) -> None:
+        for name, value in numbers.items():
+            self._client.log_metric(self._run, name, value, step=step)

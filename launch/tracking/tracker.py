@@ -1,0 +1,132 @@
+"""What a tracker is, and how a run tells it: as an observer of rounds, the same on every engine.
+
+A run does not depend on its tracker. One that cannot begin is an error before anything has run;
+one that fails later is left alone, with a warning.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+from launch.console import warn
+from server.events import RoundFinished
+from tagma.errors import TagmaError
+from tagma.settings import Settings
+
+
+class Tracker(Protocol):
+    """A plugin of the group `tracking`; its constructor's keywords are its settings."""
+
+    def begin(self, settings: Settings, folder: Path) -> None:
+        """A run starts, whose results will be in the folder."""
+
+    def round(self, event: RoundFinished) -> None:
+        """A round is over."""
+
+    def end(self, metrics: dict[str, Any] | None, folder: Path) -> None:
+        """The run is over, and these are its metrics, or it broke off (None)."""
+
+
+class NoTracker:
+    """Tells nobody."""
+
+    def begin(self, settings: Settings, folder: Path) -> None:
+        """Nothing to do."""
+
+    def round(self, event: RoundFinished) -> None:
+        """Nothing to do."""
+
+    def end(self, metrics: dict[str, Any] | None, folder: Path) -> None:
+        """Nothing to do."""
+
+
+class Tracked:
+    """A run as its tracker sees it; calls that fail end the tracking, not the run."""
+
+    def __init__(self, tracker: Tracker, folder: Path) -> None:
+        self._tracker = tracker
+        self._folder = folder
+        self._over = False
+
+    def round(self, event: RoundFinished) -> None:
+        """Pass a round on."""
+        self._try(lambda: self._tracker.round(event))
+
+    def end(self, metrics: dict[str, Any] | None) -> None:
+        """Pass the end on, once."""
+        self._try(lambda: self._tracker.end(metrics, self._folder))
+        self._over = True
+
+    def _try(self, call: Callable[[], None]) -> None:
+        if self._over:
+            return
+        try:
+            call()
+        except Exception as problem:  # whatever a tracker does, the run goes on
+            self._over = True
+            first = str(problem).partition("\n")[0]
+            warn(f"tracking ends here: {type(problem).__name__}: {first}")
+
+
+@contextmanager
+def tracked(tracker: Tracker, settings: Settings, folder: Path) -> Iterator[Tracked]:
+    """A run under a tracker; if it breaks off, the tracker is told."""
+    try:
+        tracker.begin(settings, folder)
+    except Exception as problem:
+        first = str(problem).partition("\n")[0]
+        raise TagmaError(f"tracking: cannot begin ({type(problem).__name__}: {first})") from None
+    run = Tracked(tracker, folder)
+    try:
+        yield run
+    finally:
+        run.end(None)
+
+
+def require(package: str, extra: str) -> None:
+    """One clear line if the package of an optional tracker is not installed."""
+    if find_spec(package) is None:
+        raise TagmaError(
+            f"tracking={extra}: {package} is not installed; pip install 'tagma[{extra}]'"
+        )
+
+
+def settings_by_key(settings: Settings) -> dict[str, str]:
+    """Every setting by the key that the user would write."""
+    plain = vars(settings).items()
+    flat = {key: str(value) for key, value in plain if key not in ("groups", "overrides")}
+    for group, values in settings.groups.items():
+        flat |= {f"{group}.{key}": str(value) for key, value in values.items()}
+    return flat
+
+
+def final_numbers(metrics: dict[str, Any]) -> dict[str, float]:
+    """The numbers that sum up a run, those that are known."""
+    named = {
+        "misclustering": metrics["misclustering"],
+        "estimation_error": metrics["estimation_error"],
+        "oracle_error": metrics["oracle_error"],
+        "messages": metrics["messages"],
+        "replies_used": metrics["replies"]["used"],
+        "replies_rejected": sum(metrics["replies"]["rejected"].values()),
+        "seconds": metrics["seconds"]["total"],
+    }
+    return {name: float(value) for name, value in named.items() if value is not None}
+
+
+def round_numbers(event: RoundFinished) -> dict[str, float]:
+    """The numbers of a round, those that are known."""
+    named = {
+        "estimation_error": event.estimation_error,
+        "used": event.used,
+        "rejected": event.rejected,
+        "seconds": event.seconds,
+    }
+    return {f"round/{name}": float(value) for name, value in named.items() if value is not None}
+
+
+def iteration_numbers(metrics: dict[str, Any]) -> list[float]:
+    """The misclustering after every iteration of the clustering, where it is known."""
+    return [value for value in metrics["misclustering_per_iteration"] or () if value is not None]

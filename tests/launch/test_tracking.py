@@ -1,0 +1,135 @@
+"""Trackers hear of every round and of the end, and never of more than a run's observers do."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from launch.run import check, run
+from launch.tracking import tracker as tracking
+from launch.tracking.tracker import NoTracker, settings_by_key, tracked
+from server.events import RoundFinished
+from server.folder import read_metrics
+from tagma.errors import TagmaError
+from tagma.settings import Settings, compose
+from tests.conftest import SMALL
+
+EVENT = RoundFinished(1, 2, "erm", 0.5, 4, 1, 0.1)
+
+
+class Recording(NoTracker):
+    """Remembers what it is told; fails in the round it is asked to."""
+
+    def __init__(self, fails_in: int = -1) -> None:
+        self.rounds: list[int] = []
+        self.ends: list[dict[str, Any] | None] = []
+        self.fails_in = fails_in
+
+    def round(self, event: RoundFinished) -> None:
+        self.rounds.append(event.round)
+        if event.round == self.fails_in:
+            raise OSError("the server is gone")
+
+    def end(self, metrics: dict[str, Any] | None, folder: Path) -> None:
+        self.ends.append(metrics)
+
+
+def tracked_run(path: Path, *overrides: str) -> dict[str, Any]:
+    path.mkdir()
+    settings = compose([*SMALL, "oracle=false", *overrides])
+    run(settings, path)
+    return read_metrics(path)
+
+
+def test_without_a_tracker_nothing_but_the_run_folder_is_written(tmp_path: Path) -> None:
+    tracked_run(tmp_path / "out")
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]
+    assert not (tmp_path / "out" / "tensorboard").exists()
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "mlflow"])
+def test_a_missing_extra_is_one_clear_line_before_anything_runs(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracking, "find_spec", lambda package: None)
+    with pytest.raises(TagmaError, match=rf"^tracking={name}: .* pip install 'tagma\[{name}\]'$"):
+        check(compose([*SMALL, f"tracking={name}"]))
+
+
+def test_a_tracker_that_fails_ends_the_tracking_and_not_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fragile = Recording(fails_in=1)
+    with tracked(fragile, compose(SMALL), tmp_path) as run:
+        run.round(EVENT)
+        run.round(EVENT)
+        run.end({"misclustering": 0.0})
+    assert fragile.rounds == [1]
+    assert fragile.ends == []
+    assert "tracking ends here: OSError: the server is gone" in capsys.readouterr().err
+
+
+def test_a_run_that_breaks_off_ends_without_metrics_and_a_whole_one_ends_once(
+    tmp_path: Path,
+) -> None:
+    broken, whole = Recording(), Recording()
+    with pytest.raises(ZeroDivisionError), tracked(broken, compose(SMALL), tmp_path):
+        _ = 1 / 0
+    with tracked(whole, compose(SMALL), tmp_path) as run:
+        run.end({"misclustering": 0.0})
+    assert broken.ends == [None]
+    assert whole.ends == [{"misclustering": 0.0}]
+
+
+def test_a_tracker_that_cannot_begin_is_one_line(tmp_path: Path) -> None:
+    class Absent(NoTracker):
+        def begin(self, settings: Settings, folder: Path) -> None:
+            raise OSError("no such server\nat all")
+
+    with (
+        pytest.raises(TagmaError, match=r"^tracking: cannot begin \(OSError: no such server\)$"),
+        tracked(Absent(), compose(SMALL), tmp_path),
+    ):
+        pass
+
+
+def test_settings_have_the_keys_that_a_user_writes() -> None:
+    flat = settings_by_key(compose([*SMALL, "seed=7"]))
+    assert (flat["seed"], flat["task.machines"], flat["rounds"]) == ("7", "20", "3")
+
+
+def test_tensorboard_has_every_round_and_the_final_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    metrics = tracked_run(tmp_path / "out", "tracking=tensorboard")
+    log = EventAccumulator(str(tmp_path / "out" / "tensorboard")).Reload()
+    errors = [(point.step, point.value) for point in log.Scalars("round/estimation_error")]
+    expected = list(enumerate(metrics["estimation_error_per_round"], start=1))
+    assert errors == [(step, pytest.approx(value)) for step, value in expected]
+    final = log.Scalars("final/misclustering")[0].value
+    assert final == pytest.approx(metrics["misclustering"])
+    text = log.Tensors("settings/text_summary")[0].tensor_proto.string_val[0].decode()
+    assert "task.machines: 20" in text
+
+
+def test_mlflow_has_settings_rounds_final_numbers_and_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.chdir(tmp_path)
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    metrics = tracked_run(tmp_path / "out", "tracking=mlflow", f"tracking.uri={uri}")
+    client = mlflow.MlflowClient(uri)
+    home = client.get_experiment_by_name("tagma").experiment_id
+    (found,) = client.search_runs([home])
+    assert found.info.status == "FINISHED"
+    assert found.data.params["task.machines"] == "20"
+    assert found.data.metrics["estimation_error"] == metrics["estimation_error"]
+    history = client.get_metric_history(found.info.run_id, "round/estimation_error")
+    assert [point.value for point in history] == metrics["estimation_error_per_round"]
+    kept = {artifact.path for artifact in client.list_artifacts(found.info.run_id)}
+    assert {"report.html", "metrics.json"} <= kept
+    copy = client.download_artifacts(found.info.run_id, "metrics.json", str(tmp_path))
+    assert json.loads(Path(copy).read_text()) == metrics
