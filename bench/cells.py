@@ -5,24 +5,24 @@ that is finished under its key never has to run again, and a change of a default
 an override gives a new key. Results are JSON files that appear whole or not at all.
 """
 
-import hashlib
 import json
 import logging
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
+from bench.identity import hash_of, key_of_run
 from launch.engines import inprocess
 from server.folder import read_metrics
 from tagma.plugins import locate
-from tagma.settings import CONF, compose
+from tagma.settings import compose
 
-_THAT_COMPUTE = ("tagma", "tasks", "strategies", "attacks", "client", "server", "bench/experiments")
-"""Packages whose code decides what a run's result is."""
+FILES = "files"
+"""The entry of a result that holds files to keep beside it: their names and bytes."""
 
 
 class Cell(Protocol):
@@ -59,8 +59,7 @@ class RunCell:
 
         Composing is slow, so the seed is put into the configuration that all trials share.
         """
-        settings = vars(compose(self.overrides)) | {"seed": self.seed}
-        return _hash({k: v for k, v in settings.items() if k not in ("overrides", "output")})
+        return key_of_run(vars(compose(self.overrides)) | {"seed": self.seed})
 
     def run(self) -> dict[str, Any]:
         """Run the federation in a temporary folder."""
@@ -83,29 +82,12 @@ class ArrayCell:
     @property
     def key(self) -> str:
         """A hash of the function's name, its arguments and the code."""
-        return _hash([self.function, dict(self.arguments)])
+        return hash_of([self.function, dict(self.arguments)])
 
     def run(self) -> dict[str, Any]:
         """Call the function."""
         result: dict[str, Any] = locate(self.function, "function")(**dict(self.arguments))
         return result
-
-
-def _hash(identity: Any) -> str:
-    text = json.dumps([identity, code_fingerprint()], sort_keys=True, default=dict)
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-@cache
-def code_fingerprint() -> str:
-    """A hash of the source files that compute results."""
-    digest = hashlib.sha256()
-    root = CONF.parent
-    for package in _THAT_COMPUTE:
-        for file in sorted((root / package).rglob("*.py")):
-            digest.update(str(file.relative_to(root)).encode())
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 def result_file(folder: Path, key: str) -> Path:
@@ -114,11 +96,25 @@ def result_file(folder: Path, key: str) -> Path:
 
 
 def write_result(folder: Path, key: str, result: Mapping[str, Any]) -> None:
-    """Keep a result; a reader never sees half of it, nor two writers each other."""
+    """Keep a result; a reader never sees half of it, nor two writers each other.
+
+    Its files go to a folder of the key's name, before the result: who sees it sees them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f".{key}.{os.getpid()}"
-    partial.write_text(json.dumps(result) + "\n")
-    os.replace(partial, result_file(folder, key))
+    with TemporaryDirectory(dir=folder, prefix=f".{key}.") as scratch:
+        if FILES in result:
+            _write_files(folder / key, Path(scratch) / FILES, result[FILES])
+        partial = Path(scratch) / "result"
+        partial.write_text(json.dumps({k: v for k, v in result.items() if k != FILES}) + "\n")
+        os.replace(partial, result_file(folder, key))
+
+
+def _write_files(place: Path, partial: Path, files: Mapping[str, bytes]) -> None:
+    partial.mkdir()
+    for name, content in files.items():
+        (partial / name).write_bytes(content)
+    with suppress(OSError):  # someone was here before and wrote the same
+        os.rename(partial, place)
 
 
 def read_result(folder: Path, key: str) -> dict[str, Any] | None:

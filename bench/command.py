@@ -1,35 +1,66 @@
-"""`tagma bench`: benchmarks by name."""
+"""`tagma bench`: grids and benchmarks by name."""
 
 from collections.abc import Callable
 
-from bench import attack_table, features, speed
+from bench import features, harm, speed
+from bench.grid import command as grid
 from bench.kernels import command as kernels
 from launch.console import say
+from launch.listing import about
 from tagma.errors import TagmaError
+from tagma.settings import choices
 
 _BENCHES: dict[str, Callable[[list[str]], None]] = {
-    "attacks": attack_table.main,
+    "harm": harm.main,
     "speed": speed.main,
     "features": features.main,
     "kernels": kernels.main,
 }
 
-_HELP = """tagma bench NAME [overrides]
+_HELP = """tagma bench NAME [settings]
 
-  attacks    the error of every attack against a federation without a defence, and with one
-  features   clusters of real points at the size of the paper's data: time and peak memory
-  kernels    our aggregators beside NumPy, Flower, byzfl and byzpy: CPU time and peak memory
-  speed      messages per second of the inprocess engine, and how many times faster than ray it is
+Grids of federations, with a report; each is a file of conf/bench:
+{grids}
 
-The exit code is 0 only if the benchmark's threshold is met. Each benchmark has --help."""
+Benchmarks with a threshold; the exit code is 0 only if it is met:
+  harm         the error of every attack against a federation without a defence, and with one
+  features     clusters of real points at the size of the paper's data: time and peak memory
+  kernels      our aggregators beside NumPy, Flower, byzfl and byzpy: CPU time and peak memory
+  speed        messages per second of the inprocess engine, and how many times faster than ray it is
+
+Each has --help."""
 
 
 def main(arguments: list[str]) -> None:
-    """Run the benchmark that is named."""
-    if not arguments or arguments[0] in ("--help", "-h"):
-        say(_HELP)
+    """Run the grid or the benchmark that is named."""
+    asked = "--help" in arguments or "-h" in arguments
+    arguments = [text for text in arguments if text not in ("--help", "-h")]
+    if not arguments:
+        say(_HELP.format(grids=_grids()))
         return
-    name, *rest = arguments
-    if name not in _BENCHES:
-        raise TagmaError(f"{name}: there is no such benchmark; known: {', '.join(_BENCHES)}")
-    _BENCHES[name](rest)
+    name, rest = _name(arguments)
+    if name in _BENCHES:
+        _BENCHES[name]([*rest, *(["--help"] if asked else [])])
+    elif asked:
+        say(grid.HELP.format(grids=_grids()))
+    else:
+        grid.main(name, rest)
+
+
+def _name(arguments: list[str]) -> tuple[str, list[str]]:
+    """What is to run, by a first word or by bench=NAME, and the other arguments."""
+    first, *rest = arguments
+    if "=" not in first and not first.startswith("-"):
+        grids = choices("bench")
+        if first in (*_BENCHES, *grids) or first.endswith((".yaml", ".yml")):
+            return first, rest
+        known = ", ".join((*grids, *_BENCHES))
+        raise TagmaError(f"{first}: there is no such benchmark; known: {known}")
+    named = [text for text in arguments if text.startswith("bench=")]
+    if len(named) != 1:
+        raise TagmaError(f"name one grid with bench=NAME; known: {', '.join(choices('bench'))}")
+    return named[0].removeprefix("bench="), [text for text in arguments if text != named[0]]
+
+
+def _grids() -> str:
+    return "\n".join(f"  {name:12} {about('bench', name)}" for name in choices("bench"))

@@ -10,9 +10,9 @@ from rich.progress import (
     Progress,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 
+from bench.runner import Counts
 from launch.console import notices
 
 _PAUSE = 10.0
@@ -20,16 +20,15 @@ _PAUSE = 10.0
 
 
 class CellProgress:
-    """Told how many cells are done; a context manager around the work."""
+    """Told how far the cells are; a context manager around the work."""
 
     def __init__(self, title: str) -> None:
         self._title = title
         self._bar = Progress(
-            TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
-            TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-            console=notices, transient=True, disable=not notices.is_terminal,
+            TextColumn(title), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[more]}"),
+            TimeElapsedColumn(), console=notices, transient=True, disable=not notices.is_terminal,
         )  # fmt: skip
-        self._task = self._bar.add_task(title, total=None)
+        self._task = self._bar.add_task(title, total=None, more="")
         self._last_line = self._start = monotonic()
         self._at_start: int | None = None
 
@@ -45,15 +44,26 @@ class CellProgress:
     ) -> None:
         self._bar.stop()
 
-    def __call__(self, done: int, total: int) -> None:
-        """Show that `done` of `total` cells are finished."""
-        self._bar.update(self._task, completed=done, total=total)
-        now = monotonic()
+    def __call__(self, counts: Counts) -> None:
+        """Show how many cells are over, running and failed, and about how long the rest takes."""
+        now, over = monotonic(), counts.done + counts.failed
         if self._at_start is None:
-            self._at_start = done
-            if done:
-                notices.print(f"{self._title}: {done} of {total} runs are there already")
-        elif not notices.is_terminal and now - self._last_line > _PAUSE:
+            self._at_start = over
+            if over:
+                notices.print(f"{self._title}: {over} of {counts.total} runs are there already")
+        more = f"runs, {counts.running} running, {counts.failed} failed"
+        new = over - self._at_start
+        if new:
+            left = (now - self._start) / new * (counts.total - over)
+            more += f", about {duration(left)} left"
+        self._bar.update(self._task, completed=over, total=counts.total, more=more)
+        if not notices.is_terminal and now - self._last_line > _PAUSE:
             self._last_line = now
-            left = (now - self._start) / max(done - self._at_start, 1) * (total - done)
-            notices.print(f"{self._title}: {done}/{total} runs, about {left:.0f} s left")
+            notices.print(f"{self._title}: {over}/{counts.total} {more}", highlight=False)
+
+
+def duration(seconds: float) -> str:
+    """A time in words that are as exact as an estimate is."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

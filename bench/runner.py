@@ -1,24 +1,23 @@
-"""Runs cells on all cores, keeps every result at once, and skips those that are there already.
+"""Runs cells beside each other, keeps every result at once, and skips those that are there already.
 
-Workers are processes with one BLAS thread each. A worker writes its cell's result itself, so
-whatever was finished when the program is killed stays finished. Workers end with their parent, also
-when it is killed without a chance to say so.
+A cell is claimed before it starts, so several processes, also on several machines, can work on one
+folder: what one of them has finished is there for all. A cell that fails or takes too long is told
+of, and the others go on.
 """
 
-import os
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
-from dataclasses import dataclass
-from multiprocessing import get_context
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.cells import Cell, read_result, write_result
+from bench.cells import Cell, read_result
+from bench.claims import Claims
+from bench.workers import Ended, LocalWorkers, Workers
 
-_BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_PATIENCE = 0.5
+"""Seconds between two looks at what others have done."""
 
 
 @dataclass(frozen=True)
@@ -29,81 +28,100 @@ class Outcome:
     metrics: dict[str, Any] | None
     error: str | None
     """Why there are no metrics."""
+    timed_out: bool = False
 
 
-Progress = Callable[[int, int], None]
-"""Told how many of how many cells are done."""
+@dataclass(frozen=True)
+class Counts:
+    """How far a set of cells is."""
+
+    total: int
+    done: int
+    """Finished with a result."""
+    running: int
+    failed: int
+
+
+Progress = Callable[[Counts], None]
 
 
 def run_cells(
-    cells: Sequence[Cell], folder: Path, *, workers: int, progress: Progress
+    cells: Sequence[Cell],
+    folder: Path,
+    *,
+    workers: int | Workers,
+    progress: Progress,
 ) -> list[Outcome]:
-    """The outcomes of all cells, in their order; only those without a kept result are run."""
-    keys = {cell: cell.key for cell in cells}
-    outcomes = {}
-    for cell in cells:
-        metrics = read_result(folder, keys[cell])
-        if metrics is not None:
-            outcomes[cell] = Outcome(cell, metrics, None)
-    progress(len(outcomes), len(cells))
-    missing = [cell for cell in cells if cell not in outcomes]
-    with _pool(workers) as pool:
-        futures = {pool.submit(_work, cell, folder, keys[cell]): cell for cell in missing}
-        for future in _as_finished(futures):
-            cell = futures[future]
-            problem = future.exception()
-            metrics, error = (None, _describe(problem)) if problem else future.result()
-            outcomes[cell] = Outcome(cell, metrics, error)
-            progress(len(outcomes), len(cells))
-    return [outcomes[cell] for cell in cells]
+    """The outcomes of all cells, in their order; only those without a kept result are run.
 
-
-@contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes that start with one BLAS thread."""
-    before = {name: os.environ.get(name) for name in _BLAS}
-    os.environ.update(dict.fromkeys(_BLAS, "1"))
-    pool = ProcessPoolExecutor(
-        workers, get_context("spawn"), initializer=_end_with, initargs=(os.getpid(),)
-    )
+    `workers` are ready ones, or the number of local processes.
+    """
+    pool = LocalWorkers(workers, folder) if isinstance(workers, int) else workers
+    work = _Work(folder, progress)
     try:
-        yield pool
+        return work.through(cells, pool)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
+        pool.close()
+        work.claims.drop_all()
+
+
+@dataclass
+class _Work:
+    folder: Path
+    progress: Progress
+    ends: dict[str, Ended] = field(default_factory=dict)
+    running: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.claims = Claims(self.folder)
+
+    def through(self, cells: Sequence[Cell], pool: Workers) -> list[Outcome]:
+        """Start what is missing and wait for it, or for others who are at it."""
+        keys = [cell.key for cell in cells]
+        missing = {key: cell for key, cell in zip(keys, cells, strict=True) if not self._kept(key)}
+        self._tell(keys)
+        waiting = deque(missing)
+        while waiting or self.running:
+            self._start(waiting, missing, pool)
+            for end in pool.ended(_PATIENCE) if self.running else self._pause():
+                self.ends[end.key] = end
+                self.running.discard(end.key)
+                self.claims.drop(end.key)
+            self.claims.renew()
+            self._tell(keys)
+        return [self._outcome(cell, self.ends[key]) for key, cell in zip(keys, cells, strict=True)]
+
+    def _start(self, waiting: deque[str], cells: dict[str, Cell], pool: Workers) -> None:
+        for _ in range(len(waiting)):
+            if not pool.free:
+                return
+            key = waiting.popleft()
+            if self._kept(key):
+                continue
+            if not self.claims.take(key):
+                waiting.append(key)  # someone is at it; look again later
+            elif self._kept(key):
+                self.claims.drop(key)  # finished between the look and the claim
             else:
-                os.environ[name] = value
+                pool.start(key, cells[key])
+                self.running.add(key)
 
+    def _kept(self, key: str) -> bool:
+        result = read_result(self.folder, key)
+        if result is not None:
+            self.ends[key] = Ended(key, result, None)
+        return result is not None
 
-def _as_finished(futures: dict[Future[Any], Cell]) -> Iterator[Future[Any]]:
-    pending = set(futures)
-    while pending:
-        done, pending = wait(pending, return_when=FIRST_COMPLETED)
-        yield from done
+    def _tell(self, keys: Sequence[str]) -> None:
+        done = sum(key in self.ends and self.ends[key].result is not None for key in keys)
+        failed = sum(key in self.ends and self.ends[key].result is None for key in keys)
+        self.progress(Counts(len(keys), done, len(self.running), failed))
 
+    @staticmethod
+    def _pause() -> list[Ended]:
+        time.sleep(_PATIENCE)
+        return []
 
-def _work(cell: Cell, folder: Path, key: str) -> tuple[dict[str, Any] | None, str | None]:
-    """The metrics of a cell, or what went wrong (as text: not every exception can travel)."""
-    try:
-        metrics = cell.run()
-    except Exception as problem:  # one bad cell must not end the others
-        return None, _describe(problem)
-    write_result(folder, key, metrics)
-    return metrics, None
-
-
-def _describe(problem: BaseException) -> str:
-    return f"{type(problem).__name__}: {problem}"
-
-
-def _end_with(parent: int) -> None:
-    """Let this worker end when its parent does."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    @staticmethod
+    def _outcome(cell: Cell, end: Ended) -> Outcome:
+        return Outcome(cell, end.result, end.error, end.timed_out)

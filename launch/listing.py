@@ -1,7 +1,6 @@
 """`tagma list`: what can be chosen, read from the configuration itself."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
@@ -44,7 +43,7 @@ def main(arguments: list[str]) -> None:
 def _print_choices(group: str) -> None:
     table = Table(title=group, title_justify="left", title_style="bold", show_header=False)
     for name in choices(group):
-        table.add_row(name, _about(CONF / group / f"{name}.yaml"))
+        table.add_row(name, about(group, name))
     console.print(table)
 
 
@@ -61,11 +60,12 @@ def _print_attack(name: str) -> None:
         threat = str(attack.threat)
     shown = ", ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())
     console.print(f"[bold]{name}[/]  ({kind})", highlight=False)
-    for line in (_about(file), threat, f"settings: {shown}" if shown else ""):
+    for line in (about("attack", name), threat, f"settings: {shown}" if shown else ""):
         if line:
             console.print(Padding(Text(line), (0, 0, 0, 4)))
 
 
-def _about(file: Path) -> str:
-    lines = file.read_text().splitlines()
+def about(group: str, name: str) -> str:
+    """The first line of a choice: what it is."""
+    lines = (CONF / group / f"{name}.yaml").read_text().splitlines()
     return next(line.removeprefix("# ") for line in lines if not line.startswith("# @"))

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from inspect import signature
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
@@ -33,6 +34,7 @@ GROUPS = (
     "tracking",
 )  # fmt: skip
 _LOCK = Lock()
+_ADOPTED: "dict[tuple[str, ...], Settings]" = {}
 
 
 class Settings:
@@ -75,6 +77,9 @@ class Settings:
         self.groups = groups
         self.overrides = overrides
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"groups": dict(self.groups)}
+
     def choice(self, group: str) -> Mapping[str, Any]:
         """The settings of one group, for example `choice("task")`."""
         return self.groups[group]
@@ -82,14 +87,35 @@ class Settings:
 
 def compose(overrides: Sequence[str]) -> Settings:
     """Compose and check; every mistake of the user is a one-line `TagmaError`."""
-    return _compose(tuple(overrides))
+    key = tuple(overrides)
+    return _ADOPTED.get(key) or _compose(key)
+
+
+def compose_seeds(overrides: Sequence[str], seeds: Sequence[int]) -> list[Settings]:
+    """The settings for every seed, at the price of composing once."""
+    config = _composed(tuple(overrides))
+    found = []
+    for seed in seeds:
+        config.seed = seed
+        found.append(from_config(config, (*overrides, f"seed={seed}")))
+    return found
+
+
+def adopt(settings: Settings) -> None:
+    """Let this process use settings that another one has composed, until it adopts others."""
+    _ADOPTED.clear()
+    _ADOPTED[settings.overrides] = settings
 
 
 @lru_cache(maxsize=256)
 def _compose(overrides: tuple[str, ...]) -> Settings:
+    return from_config(_composed(overrides), overrides)
+
+
+def _composed(overrides: tuple[str, ...]) -> DictConfig:
     with _LOCK, _own_hydra():
         try:
-            return from_config(hydra_compose("config", list(overrides)), overrides)
+            return hydra_compose("config", list(overrides))
         except HydraException as error:
             raise explain(error, overrides) from None
 
@@ -172,6 +198,14 @@ def choices(group: str) -> list[str]:
     """The names that a group offers; files whose name begins with _ are parts of others."""
     folder = CONF / group
     return sorted(file.stem for file in folder.glob("[!_]*.yaml")) if folder.is_dir() else []
+
+
+def is_setting(key: str) -> bool:
+    """Whether a key looks like one of the configuration: a group, a value, or a part of a group."""
+    top = key.partition(".")[0]
+    if top != key:
+        return top in GROUPS
+    return key in GROUPS or key == "preset" or key in signature(Settings).parameters
 
 
 def _known_keys(overrides: Sequence[str], wrong: str) -> list[str]:

@@ -1,4 +1,4 @@
-from bench.attack_table import HARMLESS, _attack, _cells, _hurts, _names
+from bench.harm import HARMLESS, _attack, _cells, _hurts, _names
 from launch.run import check
 from tagma.settings import choices, compose
 

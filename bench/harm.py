@@ -1,4 +1,4 @@
-"""`tagma bench attacks`: what every attack does to a federation without a defence, and with one.
+"""`tagma bench harm`: what every attack does to a federation without a defence, and with one.
 
 The setting is the paper's with 20 % liars. Every attack meets two systems, without a defence
 (K-means, mean) and with the paper's (trimmed K-means, trimmed mean); both also run without liars.
@@ -23,11 +23,11 @@ from launch.console import console, say
 from tagma.errors import TagmaError
 from tagma.settings import choices, compose
 
-_HELP = """tagma bench attacks [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]
+_HELP = """tagma bench harm [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]
 
 The estimation error of every attack, by 20 % of the machines, against a federation without a
-defence (K-means, mean) and against the paper's (trimmed K-means, trimmed mean). Writes attacks.csv
-and attacks.md to --out (default: outputs/bench/attacks). Finished runs are kept there.
+defence (K-means, mean) and against the paper's (trimmed K-means, trimmed mean). Writes harm.csv
+and harm.md to --out (default: outputs/bench/harm). Finished runs are kept there.
 
 The exit code is 0 only if every attack at least doubles the error of the undefended system, or is
 known not to and why."""
@@ -74,9 +74,9 @@ def main(arguments: list[str]) -> None:
         for system, own in _SYSTEMS.items()
     ]  # fmt: skip
     check_once(cells)
-    folder = Path(options.out or "outputs/bench/attacks")
+    folder = Path(options.out or "outputs/bench/harm")
     kept = cells_folder(folder)
-    with CellProgress("attacks") as progress:
+    with CellProgress("harm") as progress:
         outcomes = run_cells(cells, kept, workers=options.workers, progress=progress)
     errors: dict[str, list[float]] = {}
     for outcome in outcomes:
@@ -86,7 +86,7 @@ def main(arguments: list[str]) -> None:
         errors.setdefault(outcome.cell.method, []).append(np.inf if error is None else error)
     _write(folder, names, errors)
     console.print(_table(names, errors))
-    say(f"results: {folder / 'attacks'}.csv, .md")
+    say(f"results: {folder / 'harm'}.csv, .md")
     meek = [name for name in names if not _hurts(name, errors) and name not in {*HARMLESS, "none"}]
     if meek:
         raise TagmaError(f"{', '.join(meek)}: does not double the error of the undefended system")
@@ -153,7 +153,7 @@ def _table(names: Sequence[str], errors: dict[str, list[float]]) -> Table:
 
 
 def _write(folder: Path, names: Sequence[str], errors: dict[str, list[float]]) -> None:
-    with (folder / "attacks.csv").open("w", newline="") as file:
+    with (folder / "harm.csv").open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["attack", "system", "trial", "estimation_error"])
         for name in names:
@@ -162,4 +162,4 @@ def _write(folder: Path, names: Sequence[str], errors: dict[str, list[float]]) -
                     table.writerow([name, system, trial, repr(error)])
     rows = [_HEADINGS, ("---",) * len(_HEADINGS), *(_cells(name, errors) for name in names)]
     lines = [f"| {' | '.join(row)} |" for row in rows]
-    (folder / "attacks.md").write_text("\n".join(lines) + "\n")
+    (folder / "harm.md").write_text("\n".join(lines) + "\n")

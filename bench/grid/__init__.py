@@ -1,0 +1,1 @@
+"""`tagma bench bench=NAME`: a grid of federations, one cell per combination and seed."""

@@ -1,0 +1,96 @@
+"""An axis of a grid: a setting with a list of values, or named sets of settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tagma.errors import TagmaError
+from tagma.settings import is_setting
+
+_ROLES = {"attack": "attack", "attack.fraction": "fraction", "defence": "defence"}
+ROLES = ("attack", "defence", "fraction", "other")
+Plain = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Value:
+    """A place on an axis: how it is called in tables, and what it sets."""
+
+    name: Plain
+    overrides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is varied."""
+
+    key: str
+    values: tuple[Value, ...]
+    role: str = "other"
+    """What the report takes it for: attack | defence | fraction | other."""
+
+    def chosen(self, names: Sequence[Any]) -> "Axis":
+        """The same axis with other values: those named here, or plain ones of the setting."""
+        known = {str(value.name): value for value in self.values if _is_named(self.key, value)}
+        values = []
+        for name in names:
+            if str(name) in known:
+                values.append(known[str(name)])
+            else:
+                values += axis_of(self.key, [name], known=list(known)).values
+        return Axis(self.key, _different(self.key, values), self.role)
+
+
+def axis_of(key: str, entries: Any, role: str | None = None, known: Sequence[str] = ()) -> Axis:
+    """An axis from its description: a list, or a mapping from names to lists of overrides.
+
+    A list holds plain values of the setting `key`, and mappings for those with a name.
+    """
+    if isinstance(entries, Mapping):
+        entries = [{name: overrides} for name, overrides in entries.items()]
+    if not isinstance(entries, list) or not entries:
+        raise TagmaError(f"{key}={entries}: must be a list of values, as in '{key}=[a,b]'")
+    values: list[Value] = []
+    for entry in entries:
+        if isinstance(entry, Mapping):
+            values += [_named(key, str(name), given) for name, given in entry.items()]
+        else:
+            values.append(_plain(key, entry, known))
+    return Axis(key, _different(key, values), role or _ROLES.get(key, "other"))
+
+
+def _named(key: str, name: str, overrides: Any) -> Value:
+    if not isinstance(overrides, list) or not all("=" in str(text) for text in overrides):
+        raise TagmaError(
+            f"{key}: {name}={overrides}: must be a list of settings, "
+            f"as in \"{key}={{{name}:['aggregation=krum']}}\""
+        )
+    return Value(name, tuple(str(text) for text in overrides))
+
+
+def _plain(key: str, value: Any, known: Sequence[str]) -> Value:
+    if not isinstance(value, Plain):
+        raise TagmaError(f"{key}={value}: must be a single value; give a list of settings a name")
+    if not is_setting(key):
+        names = ", ".join(known) or "none"
+        raise TagmaError(f"{key}={value}: there is no such entry on this axis; known: {names}")
+    return Value(value, (f"{key}={_text(value)}",))
+
+
+def _different(key: str, values: Sequence[Value]) -> tuple[Value, ...]:
+    names = [str(value.name) for value in values]
+    for name in names:
+        if names.count(name) > 1:
+            raise TagmaError(f"{key}: {name} is there twice")
+    return tuple(values)
+
+
+def _is_named(key: str, value: Value) -> bool:
+    return value.overrides != (f"{key}={_text(value.name)}",)
+
+
+def _text(value: Plain) -> str:
+    """A value as Hydra reads it."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,76 @@
+"""A cell of a grid: one federation, and what is kept of it."""
+
+import logging
+import platform
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, cached_property
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bench.cells import FILES
+from bench.identity import code_fingerprint, config_of_run, key_of_run
+from launch.engines import inprocess
+from launch.oracle import oracle_errors
+from server.folder import CLUSTERS, HISTORY, METRICS, MODELS, read_metrics, write_metrics
+from tagma import __version__
+from tagma.settings import Settings, adopt
+
+_PICTURE = (METRICS, HISTORY, CLUSTERS, MODELS)
+"""The files of a run that a picture of its machines is drawn from."""
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """A whole federation in one process, with settings that are composed already."""
+
+    method: str
+    trial: int
+    settings: Settings
+    picture: bool
+    """Whether to keep the run's own files, too."""
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of the resolved configuration and the code."""
+        return key_of_run(vars(self.settings))
+
+    @cached_property
+    def configuration(self) -> str:
+        """A hash of the resolved configuration alone."""
+        return config_of_run(vars(self.settings))
+
+    def run(self) -> dict[str, Any]:
+        """Run the federation; its metrics, where they come from, and what it took."""
+        logging.getLogger("flwr").setLevel(logging.ERROR)
+        adopt(self.settings)
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        wall, cpu = time.perf_counter(), time.process_time()
+        with TemporaryDirectory() as scratch:
+            folder = Path(scratch)
+            inprocess.run(self.settings, folder, lambda event: None)
+            write_metrics(folder, read_metrics(folder) | oracle_errors(self.settings))
+            metrics = read_metrics(folder)
+            files = {name: (folder / name).read_bytes() for name in _PICTURE}
+        timing = {
+            "seconds": time.perf_counter() - wall,
+            "cpu_seconds": time.process_time() - cpu,
+            "machine": platform.node(),
+            "started": started,
+        }
+        result = {"metrics": metrics, "provenance": versions(), "timing": timing}
+        return result | {FILES: files} if self.picture else result
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What a result was made with."""
+    return {
+        "code": code_fingerprint()[:24],
+        "version": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "torch", "flwr")},
+    }

@@ -1,0 +1,135 @@
+"""From a plan to its cells; every setting is checked here, before anything runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from bench.grid.axis import Plain, Value
+from bench.grid.cell import GridCell
+from bench.grid.plan import Plan
+from bench.grid.skipping import skipped
+from launch.run import check
+from tagma.errors import TagmaError
+from tagma.settings import Settings, compose, compose_seeds
+
+_BASE = ("evaluate=false", "oracle=false", "checkpoint_every=0")
+"""What a grid does without, unless the plan says otherwise."""
+_REFERENCE = "reference"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One combination and seed: a row of the table."""
+
+    values: Mapping[str, Plain]
+    seed: int
+    cell: GridCell
+    reference: GridCell | None
+
+
+def expand(plan: Plan) -> list[Place]:
+    """All places of a grid, in the order of its axes, then by seed."""
+    composer = _Composer(plan)
+    places: list[Place] = []
+    for combination in product(*(axis.values for axis in plan.axes)):
+        values = {a.key: v.name for a, v in zip(plan.axes, combination, strict=True)}
+        if skipped(values, plan.skip):
+            continue
+        cells = composer.cells(_label(values), _overrides(combination))
+        references: Sequence[GridCell | None] = [None] * len(cells)
+        if plan.reference:
+            others = [
+                value
+                for axis, value in zip(plan.axes, combination, strict=True)
+                if axis.role != "defence"
+            ]
+            references = composer.cells(_REFERENCE, (*_overrides(others), *plan.reference))
+        places += [
+            Place(values, seed, cell, reference)
+            for seed, cell, reference in zip(plan.seeds, cells, references, strict=True)
+        ]
+    composer.check_all_used()
+    if not places:
+        raise TagmaError("bench.skip: leaves nothing of this grid")
+    return places
+
+
+def _overrides(combination: Sequence[Value]) -> tuple[str, ...]:
+    return tuple(text for value in combination for text in value.overrides)
+
+
+def _label(values: Mapping[str, Plain]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in values.items())
+
+
+class _Composer:
+    """Composes settings, and remembers which of them found no use.
+
+    A setting of a group is for those choices that have it: attack.fraction does not concern
+    attack=none. One that no choice has is a mistake.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._common = _without(_BASE, plan.common) + plan.common
+        self._seeds = plan.seeds
+        self._made: dict[tuple[str, ...], list[GridCell]] = {}
+        self._used: set[str] = set()
+        self._unused: dict[str, TagmaError] = {}
+
+    def cells(self, label: str, own: Sequence[str]) -> list[GridCell]:
+        """The cells of all seeds, with the common settings and these."""
+        overrides = (*self._common, *own)
+        if overrides not in self._made:
+            settings = self._composed(overrides)
+            _check(settings[0])
+            self._made[overrides] = [
+                GridCell(label, one.seed, one, picture=one is settings[0] and label != _REFERENCE)
+                for one in settings
+            ]
+        return self._made[overrides]
+
+    def check_all_used(self) -> None:
+        """Raise the error of the first setting that nobody has."""
+        for text, error in self._unused.items():
+            if text not in self._used:
+                raise error
+
+    def _composed(self, overrides: tuple[str, ...]) -> list[Settings]:
+        try:
+            settings = compose_seeds(overrides, self._seeds)
+            self._used.update(overrides)
+        except TagmaError as error:
+            fitting = _fitting(overrides)
+            if len(fitting) == len(overrides):
+                raise
+            settings = compose_seeds(fitting, self._seeds)
+            self._used.update(fitting)
+            self._unused |= {text: error for text in overrides if text not in fitting}
+        return settings
+
+
+def _fitting(overrides: Sequence[str]) -> tuple[str, ...]:
+    """Without the settings of groups that the choices made do not have."""
+    chosen = compose([text for text in overrides if "." not in _key(text)]).groups
+    return tuple(text for text in overrides if _has(chosen, _key(text)))
+
+
+def _has(groups: Mapping[str, Mapping[str, Any]], key: str) -> bool:
+    group, _, rest = key.partition(".")
+    return group not in groups or not rest or rest.partition(".")[0] in groups[group]
+
+
+def _without(overrides: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    taken = {_key(text) for text in others}
+    return tuple(text for text in overrides if _key(text) not in taken)
+
+
+def _key(text: str) -> str:
+    return text.partition("=")[0].lstrip("+")
+
+
+def _check(settings: Settings) -> None:
+    if not str(settings.choice("engine")["_target_"]).startswith("launch.engines.inprocess."):
+        raise TagmaError("engine: a cell of a grid runs in one process; see bench.runner=ray")
+    check(settings)

@@ -1,0 +1,183 @@
+"""What a grid consists of: a file of conf/bench, changed by the command line."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from annotated_types import Ge, Gt
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+
+from bench.grid.axis import ROLES, Axis, axis_of
+from bench.grid.skipping import Rule, check_rules
+from tagma.errors import SettingError, TagmaError
+from tagma.plugins import settings_of
+from tagma.settings import CONF, choices
+
+METRICS = ("estimation_error", "misclustering")
+_FOLDER = Path("outputs") / "bench"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A grid and how to run it."""
+
+    name: str
+    title: str
+    axes: tuple[Axis, ...]
+    seeds: tuple[int, ...]
+    common: tuple[str, ...]
+    """Settings of every cell."""
+    reference: tuple[str, ...]
+    """Settings, instead of the defence's, of the runs that all others are measured by."""
+    skip: tuple[Rule, ...]
+    metric: str
+    timeout: float
+    workers: int
+    runner: str
+    folder: Path
+
+    @property
+    def size(self) -> int:
+        """The number of cells before any are skipped."""
+        return prod(len(axis.values) for axis in self.axes) * len(self.seeds)
+
+
+def read_plan(name: str, arguments: Sequence[str]) -> Plan:
+    """The grid of a file, with the arguments of the command line."""
+    values, own = _file_values(name), list[Override]()
+    for text in arguments:
+        override = _parsed(text)
+        key = override.key_or_group
+        if key == "seed":
+            raise TagmaError(f"{text}: use seeds={override.value()} for so many, or seeds=[1,2]")
+        if key == "seeds" or key.startswith("bench."):
+            values[key.removeprefix("bench.")] = _value(override)
+        else:
+            own.append(override)
+    checked = settings_of(_of_a_grid, "bench", values, {})
+    axes, common = _changed(_axes(checked), _keyed(checked["common"]), own)
+    stem = Path(name).stem
+    return Plan(
+        name=stem,
+        title=checked["title"] or stem,
+        axes=axes,
+        seeds=_seeds(checked["seeds"]),
+        common=tuple(common.values()),
+        reference=tuple(checked["reference"] or ()),
+        skip=tuple(check_rules(checked["skip"] or [], [axis.key for axis in axes])),
+        metric=checked["metric"],
+        timeout=checked["timeout"],
+        workers=checked["workers"] or os.cpu_count() or 1,
+        runner=checked["runner"],
+        folder=Path(checked["folder"] or _FOLDER / stem),
+    )
+
+
+def _of_a_grid(
+    *,
+    title: str | None = None,
+    axes: dict[str, Any],
+    roles: dict[str, str] | None = None,
+    seeds: int | list[int] = 5,
+    common: list[str] | None = None,
+    reference: list[str] | None = None,
+    skip: list[Any] | None = None,
+    metric: Literal["estimation_error", "misclustering"] = "estimation_error",
+    timeout: Annotated[float, Gt(0)] = 600.0,
+    workers: Annotated[int, Ge(1)] | None = None,
+    runner: Literal["local", "ray"] = "local",
+    folder: str | None = None,
+) -> None:
+    """The settings of a grid; a file may leave out those that have a default."""
+
+
+def _file_values(name: str) -> dict[str, Any]:
+    """What a file says: one of conf/bench by its name, any other by its path."""
+    path = Path(name) if name.endswith((".yaml", ".yml")) else CONF / "bench" / f"{name}.yaml"
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError:
+        known = f"there is no such grid; known: {', '.join(choices('bench'))}, or a file: my.yaml"
+        raise SettingError("bench", name, known) from None
+    except yaml.YAMLError as error:
+        problem = " ".join(str(error).split())
+        raise SettingError("bench", name, f"is not YAML ({problem})") from None
+    if not isinstance(values, dict) or not isinstance(values.get("axes"), dict):
+        raise SettingError("bench", name, "must have `axes`: see conf/bench/quick.yaml")
+    return values
+
+
+def _parsed(text: str) -> Override:
+    if text.startswith("-"):
+        raise TagmaError(f"{text}: there is no such option; settings are key=value")
+    try:
+        override = OverridesParser.create().parse_override(text)
+    except HydraException:
+        raise TagmaError(f"{text}: is not of the form key=value") from None
+    if override.is_delete():
+        raise TagmaError(f"{text}: a setting of a grid cannot be removed")
+    return override
+
+
+def _value(override: Override) -> Any:
+    """The value, a sweep such as a,b or range(3) as a list."""
+    if override.is_sweep_override():
+        return list(override.sweep_iterator())
+    return override.value()
+
+
+def _axes(checked: Mapping[str, Any]) -> dict[str, Axis]:
+    roles = checked["roles"] or {}
+    for key, role in roles.items():
+        if key not in checked["axes"]:
+            raise SettingError(f"bench.roles.{key}", role, "is not an axis of this grid")
+        if role not in ROLES:
+            raise SettingError(f"bench.roles.{key}", role, f"must be one of {', '.join(ROLES)}")
+    return {key: axis_of(key, values, roles.get(key)) for key, values in checked["axes"].items()}
+
+
+def _keyed(overrides: Sequence[str] | None) -> dict[str, str]:
+    return {_key(text): text for text in overrides or ()}
+
+
+def _key(text: str) -> str:
+    """What an override sets, without Hydra's signs for adding."""
+    return text.partition("=")[0].lstrip("+")
+
+
+def _changed(
+    axes: dict[str, Axis], common: dict[str, str], own: Sequence[Override]
+) -> tuple[tuple[Axis, ...], dict[str, str]]:
+    """Axes and common settings after the user's: an axis gets other values, the rest is common."""
+    for override in own:
+        key, value = override.key_or_group, _value(override)
+        if key in axes:
+            if isinstance(value, Mapping):
+                value = [value]
+            axes[key] = axes[key].chosen(value if isinstance(value, list) else [value])
+        elif override.is_sweep_override():
+            axes[key] = axis_of(key, value)
+            common.pop(key, None)
+        else:
+            common[key] = str(override.input_line)
+    for axis in axes.values():
+        for given in {_key(text) for value in axis.values for text in value.overrides}:
+            if given in common and given != axis.key:
+                raise TagmaError(
+                    f"{common[given]}: the values of the axis {axis.key} set this themselves; "
+                    f"choose among them with '{axis.key}=[...]'"
+                )
+    return tuple(axes.values()), common
+
+
+def _seeds(given: int | list[int]) -> tuple[int, ...]:
+    seeds = list(range(given)) if isinstance(given, int) else given
+    if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
+        raise TagmaError(f"seeds={given}: must be how many, or a list of different numbers from 0")
+    return tuple(seeds)

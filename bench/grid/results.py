@@ -1,0 +1,84 @@
+"""The folder of a grid: bench.json and the tables, all made from finished cells."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from bench.grid.cell import versions
+from bench.grid.columns import write_table
+from bench.grid.expand import Place
+from bench.grid.plan import METRICS, Plan
+from bench.grid.rows import (
+    ITERATIONS,
+    ROUNDS,
+    TIMINGS,
+    curve_rows,
+    table_columns,
+    table_rows,
+    timing_rows,
+)
+from bench.runner import Outcome
+
+
+def write_results(
+    plan: Plan, places: Sequence[Place], outcomes: Mapping[str, Outcome], command: str
+) -> None:
+    """All tables, then bench.json: with it, the folder is whole."""
+    folder = plan.folder
+    write_table(folder / "table", table_columns(plan.axes), table_rows(places, outcomes))
+    write_table(folder / "timings", TIMINGS, timing_rows(outcomes))
+    of_grid = {place.cell.key: outcomes[place.cell.key] for place in places}
+    errors = curve_rows(of_grid, "estimation_error_per_round", "round", "estimation_error")
+    write_table(folder / "rounds", ROUNDS, errors)
+    shares = curve_rows(of_grid, "misclustering_per_iteration", "iteration", "misclustering")
+    write_table(folder / "iterations", ITERATIONS, shares)
+    about = _about(plan, places, outcomes, command)
+    partial = folder / f".bench.json.{os.getpid()}"
+    partial.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    os.replace(partial, folder / "bench.json")
+
+
+def _about(
+    plan: Plan, places: Sequence[Place], outcomes: Mapping[str, Outcome], command: str
+) -> dict[str, Any]:
+    ends = [outcomes[place.cell.key] for place in places]
+    done = [end.metrics for end in ends if end.metrics is not None]
+    return {
+        "name": plan.name,
+        "title": plan.title,
+        "command": command,
+        "metric": plan.metric,
+        "metrics": list(METRICS),
+        "axes": [
+            {
+                "key": axis.key,
+                "label": axis.key,
+                "role": axis.role,
+                "values": [value.name for value in axis.values],
+            }
+            for axis in plan.axes
+        ],
+        "seeds": list(plan.seeds),
+        "cells": {"total": len(ends), "done": len(done), "failed": len(ends) - len(done)},
+        "versions": {"tagma": versions()["version"]}
+        | {name: text for name, text in versions().items() if name != "version"},
+        "machines": sorted({result["timing"]["machine"] for result in done}),
+        "settings": _settings(plan),
+    }
+
+
+def _settings(plan: Plan) -> str:
+    """What all cells share, and what the axes' values stand for, as YAML."""
+    axes = {
+        axis.key: {str(value.name): list(value.overrides) for value in axis.values}
+        for axis in plan.axes
+    }
+    described = {"common": list(plan.common), "axes": axes, "seeds": list(plan.seeds)}
+    if plan.reference:
+        described["reference"] = list(plan.reference)
+    if plan.skip:
+        described["skip"] = [dict(rule) for rule in plan.skip]
+    return yaml.safe_dump(described, sort_keys=False, width=1000)

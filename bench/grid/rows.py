@@ -1,0 +1,104 @@
+"""The rows of a grid's tables, from what became of its cells.
+
+What is the same whenever a grid runs (`table`, `rounds`, `iterations`) is apart from what is not
+(`timings`). A diverged error is infinite; what is not known is None.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from typing import Any
+
+from bench.grid.axis import Axis
+from bench.grid.columns import NUMBER, TEXT, WHOLE, Columns, Row
+from bench.grid.expand import Place
+from bench.runner import Outcome
+
+TIMINGS: Columns = {
+    "cell": TEXT, "seconds": NUMBER, "cpu_seconds": NUMBER, "clustering_seconds": NUMBER,
+    "rounds_seconds": NUMBER, "messages": WHOLE, "machine": TEXT, "started": TEXT,
+}  # fmt: skip
+ROUNDS: Columns = {"cell": TEXT, "round": WHOLE, "estimation_error": NUMBER}
+ITERATIONS: Columns = {"cell": TEXT, "iteration": WHOLE, "misclustering": NUMBER}
+_SCORES: Columns = {
+    "estimation_error": NUMBER, "misclustering": NUMBER, "oracle_error": NUMBER,
+    "error_without_liars": NUMBER, "clusters_found": WHOLE, "replies_used": WHOLE,
+    "replies_rejected": WHOLE, "suspects": WHOLE,
+}  # fmt: skip
+_PROVENANCE: Columns = dict.fromkeys(
+    ("config", "code", "version", "python", "numpy", "torch", "flwr"), TEXT
+)
+
+
+def table_columns(axes: Sequence[Axis]) -> Columns:
+    """The columns of the table: a numeric axis is a column of numbers."""
+    own: Columns = {}
+    for axis in axes:
+        names = [value.name for value in axis.values]
+        numbers = all(isinstance(n, int | float) and not isinstance(n, bool) for n in names)
+        own[axis.key] = NUMBER if numbers else TEXT
+    fixed: Columns = {"seed": WHOLE, "status": TEXT, "reason": TEXT}
+    return {"cell": TEXT} | own | fixed | _SCORES | _PROVENANCE
+
+
+def table_rows(places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
+    """One row per place, in the grid's order."""
+    for place in places:
+        outcome = outcomes[place.cell.key]
+        status = "timed out" if outcome.timed_out else "failed"
+        row = {
+            "cell": place.cell.key,
+            **place.values,
+            "seed": place.seed,
+            "status": status if outcome.metrics is None else "ok",
+            "reason": outcome.error,
+            "config": place.cell.configuration,
+        }
+        if outcome.metrics is not None:
+            row |= _scores(outcome.metrics["metrics"]) | outcome.metrics["provenance"]
+        if place.reference is not None:
+            yardstick = outcomes[place.reference.key].metrics
+            row["error_without_liars"] = _error(yardstick["metrics"]) if yardstick else None
+        yield row
+
+
+def timing_rows(outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
+    """What every finished cell took."""
+    for key, outcome in outcomes.items():
+        if outcome.metrics is not None:
+            metrics = outcome.metrics["metrics"]
+            yield {
+                "cell": key,
+                "clustering_seconds": metrics["seconds"].get("clustering"),
+                "rounds_seconds": metrics["seconds"].get("optimisation"),
+                "messages": metrics["messages"],
+                **outcome.metrics["timing"],
+            }
+
+
+def curve_rows(
+    outcomes: Mapping[str, Outcome], curve: str, count: str, value: str
+) -> Iterator[Row]:
+    """The points of one curve of every finished cell."""
+    for key, outcome in outcomes.items():
+        points = outcome.metrics["metrics"][curve] if outcome.metrics else None
+        for number, point in enumerate(points or ()):
+            yield {"cell": key, count: number, value: inf if point is None else point}
+
+
+def _scores(metrics: Mapping[str, Any]) -> Row:
+    clusters = metrics["clusters"]
+    return {
+        "estimation_error": _error(metrics),
+        "misclustering": metrics["misclustering"],
+        "oracle_error": metrics["oracle_error"],
+        "clusters_found": len(clusters),
+        "replies_used": metrics["replies"]["used"],
+        "replies_rejected": sum(metrics["replies"]["rejected"].values()),
+        "suspects": sum(cluster["suspect"] is not None for cluster in clusters),
+    }
+
+
+def _error(metrics: Mapping[str, Any]) -> float | None:
+    """The error; infinite if the run diverged, None if the task does not know it."""
+    error: float | None = metrics["estimation_error"]
+    return inf if error is None and metrics["estimation_error_per_round"] is not None else error
