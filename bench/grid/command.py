@@ -1,5 +1,6 @@
 """`tagma bench bench=NAME`: run a grid, write its tables and its report."""
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from bench.grid.expand import Place, expand
 from bench.grid.plan import Plan, read_plan
 from bench.grid.results import write_results
 from bench.progress import CellProgress
+from bench.ray_workers import RayWorkers
 from bench.runner import Outcome, run_cells
 from bench.workers import LocalWorkers, Workers
 from launch.console import say, warn
@@ -82,10 +84,8 @@ def _cells_folder(plan: Plan) -> Path:
 
 def _workers(plan: Plan, folder: Path) -> Workers:
     if plan.runner == "ray":
-        from bench.ray_workers import RayWorkers  # not above: Ray takes seconds to import
-
         return RayWorkers(plan.workers, folder, plan.timeout)
-    return LocalWorkers(plan.workers, folder, plan.timeout)
+    return LocalWorkers(plan.workers or os.cpu_count() or 1, folder, plan.timeout)
 
 
 def _tell_failures(outcomes: Sequence[Outcome]) -> None:

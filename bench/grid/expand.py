@@ -111,7 +111,8 @@ class _Composer:
 
 def _fitting(overrides: Sequence[str]) -> tuple[str, ...]:
     """Without the settings of groups that the choices made do not have."""
-    chosen = compose([text for text in overrides if "." not in _key(text)]).groups
+    choosing = [t for t in overrides if "." not in _key(t) or _key(t).startswith("hydra.")]
+    chosen = compose(choosing).groups
     return tuple(text for text in overrides if _has(chosen, _key(text)))
 
 

@@ -1,6 +1,5 @@
 """What a grid consists of: a file of conf/bench, changed by the command line."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -38,7 +37,8 @@ class Plan:
     skip: tuple[Rule, ...]
     metric: str
     timeout: float
-    workers: int
+    workers: int | None
+    """How many cells at a time; None: as many as there are processors."""
     runner: str
     folder: Path
 
@@ -73,7 +73,7 @@ def read_plan(name: str, arguments: Sequence[str]) -> Plan:
         skip=tuple(check_rules(checked["skip"] or [], [axis.key for axis in axes])),
         metric=checked["metric"],
         timeout=checked["timeout"],
-        workers=checked["workers"] or os.cpu_count() or 1,
+        workers=checked["workers"],
         runner=checked["runner"],
         folder=Path(checked["folder"] or _FOLDER / stem),
     )
