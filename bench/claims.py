@@ -74,7 +74,8 @@ class Claims:
 
     def _void(self, file: Path) -> bool:
         try:
-            touched, owner = file.stat().st_mtime, json.loads(file.read_text())
+            touched = file.stat().st_mtime
+            owner = json.loads(file.read_text())
         except FileNotFoundError:
             return True
         except ValueError:

@@ -1,21 +1,23 @@
 """`tagma bench`: grids and benchmarks by name."""
 
 from collections.abc import Callable
+from importlib import import_module
 
-from bench import features, harm, speed
 from bench.grid import command as grid
-from bench.kernels import command as kernels
 from launch.console import say
 from launch.listing import about
 from tagma.errors import TagmaError
 from tagma.settings import choices
 
-_BENCHES: dict[str, Callable[[list[str]], None]] = {
-    "harm": harm.main,
-    "speed": speed.main,
-    "features": features.main,
-    "kernels": kernels.main,
+_BENCHES = {
+    "harm": "bench.harm",
+    "speed": "bench.speed",
+    "features": "bench.features",
+    "kernels": "bench.kernels.command",
+    "byzfl": "bench.byzfl_beside",
+    "workers": "bench.parallel",
 }
+"""Modules with a `main`, imported only when they are asked for."""
 
 _HELP = """tagma bench NAME [settings]
 
@@ -27,6 +29,8 @@ Benchmarks with a threshold; the exit code is 0 only if it is met:
   features     clusters of real points at the size of the paper's data: time and peak memory
   kernels      our aggregators beside NumPy, Flower, byzfl and byzpy: CPU time and peak memory
   speed        messages per second of the inprocess engine, and how many times faster than ray it is
+  byzfl        cells of one global model per second, ours and byzfl's (no threshold)
+  workers      cells of a grid per second, with one worker and with two
 
 Each has --help."""
 
@@ -40,7 +44,8 @@ def main(arguments: list[str]) -> None:
         return
     name, rest = _name(arguments)
     if name in _BENCHES:
-        _BENCHES[name]([*rest, *(["--help"] if asked else [])])
+        command: Callable[[list[str]], None] = import_module(_BENCHES[name]).main
+        command([*rest, *(["--help"] if asked else [])])
     elif asked:
         say(grid.HELP.format(grids=_grids()))
     else:

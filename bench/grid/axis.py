@@ -48,8 +48,8 @@ def axis_of(key: str, entries: Any, role: str | None = None, known: Sequence[str
     """
     if isinstance(entries, Mapping):
         entries = [{name: overrides} for name, overrides in entries.items()]
-    if not isinstance(entries, list) or not entries:
-        raise TagmaError(f"{key}={entries}: must be a list of values, as in '{key}=[a,b]'")
+    if not isinstance(entries, list):
+        entries = [entries]
     values: list[Value] = []
     for entry in entries:
         if isinstance(entry, Mapping):
@@ -79,6 +79,8 @@ def _plain(key: str, value: Any, known: Sequence[str]) -> Value:
 
 def _different(key: str, values: Sequence[Value]) -> tuple[Value, ...]:
     names = [str(value.name) for value in values]
+    if not names:
+        raise TagmaError(f"{key}: must be a list of values, as in '{key}=[a,b]'")
     for name in names:
         if names.count(name) > 1:
             raise TagmaError(f"{key}: {name} is there twice")

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import yaml
+
 from bench.grid.axis import Plain, Value
 from bench.grid.cell import GridCell
 from bench.grid.plan import Plan
 from bench.grid.skipping import skipped
 from launch.run import check
 from tagma.errors import TagmaError
-from tagma.settings import Settings, compose, compose_seeds
+from tagma.settings import CONF, Settings, compose, compose_seeds
 
 _BASE = ("evaluate=false", "oracle=false", "checkpoint_every=0")
 """What a grid does without, unless the plan says otherwise."""
@@ -67,7 +69,7 @@ class _Composer:
     """Composes settings, and remembers which of them found no use.
 
     A setting of a group is for those choices that have it: attack.fraction does not concern
-    attack=none. One that no choice has is a mistake.
+    attack=none. One that no choice of the group has is a mistake.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -92,7 +94,7 @@ class _Composer:
     def check_all_used(self) -> None:
         """Raise the error of the first setting that nobody has."""
         for text, error in self._unused.items():
-            if text not in self._used:
+            if text not in self._used and not _known(_key(text)):
                 raise error
 
     def _composed(self, overrides: tuple[str, ...]) -> list[Settings]:
@@ -119,6 +121,13 @@ def _fitting(overrides: Sequence[str]) -> tuple[str, ...]:
 def _has(groups: Mapping[str, Mapping[str, Any]], key: str) -> bool:
     group, _, rest = key.partition(".")
     return group not in groups or not rest or rest.partition(".")[0] in groups[group]
+
+
+def _known(key: str) -> bool:
+    """Whether any choice of the key's group has such a setting."""
+    group, _, name = key.partition(".")
+    files = (CONF / group).glob("*.yaml")
+    return any(name.partition(".")[0] in yaml.safe_load(file.read_text()) for file in files)
 
 
 def _without(overrides: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:

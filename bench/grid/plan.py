@@ -158,8 +158,6 @@ def _changed(
     for override in own:
         key, value = override.key_or_group, _value(override)
         if key in axes:
-            if isinstance(value, Mapping):
-                value = [value]
             axes[key] = axes[key].chosen(value if isinstance(value, list) else [value])
         elif override.is_sweep_override():
             axes[key] = axis_of(key, value)

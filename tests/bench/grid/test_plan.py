@@ -1,0 +1,134 @@
+"""From a file and a command line to a grid."""
+
+import pytest
+
+from bench.command import main
+from bench.grid.expand import expand
+from bench.grid.plan import read_plan
+from tagma.errors import TagmaError
+from tagma.settings import choices
+
+
+def names(plan, key):
+    return [value.name for axis in plan.axes if axis.key == key for value in axis.values]
+
+
+def test_a_setting_that_is_an_axis_gets_other_values_and_any_other_is_common(grid_file):
+    plan = read_plan(grid_file(), ["attack=[alie,ipm]", "rounds=7", "task.dim=4", "seeds=3"])
+    assert names(plan, "attack") == ["alie", "ipm"]
+    assert names(plan, "defence") == ["plain", "paper"]
+    assert plan.seeds == (0, 1, 2)
+    assert {"rounds=7", "task.dim=4"} < set(plan.common)
+    assert not {"rounds=3", "task.dim=5"} & set(plan.common)
+
+
+def test_one_value_makes_a_short_axis(grid_file):
+    assert names(read_plan(grid_file(), ["attack=ipm"]), "attack") == ["ipm"]
+
+
+def test_several_values_make_a_new_axis_and_a_list_does_not(grid_file):
+    plan = read_plan(grid_file(), ["attack.fraction=0.1,0.2", "task.sizes=[0.5,0.5]"])
+    assert names(plan, "attack.fraction") == [0.1, 0.2]
+    assert [axis.role for axis in plan.axes] == ["attack", "defence", "fraction"]
+    assert "attack.fraction=0.2" not in plan.common
+    assert "task.sizes=[0.5,0.5]" in plan.common
+
+
+def test_named_sets_are_chosen_by_name_and_can_be_new(grid_file):
+    mine = "defence=[paper,{mine:['aggregation=krum','clustering=kmeans']}]"
+    plan = read_plan(grid_file(), [mine])
+    assert names(plan, "defence") == ["paper", "mine"]
+    assert plan.axes[1].values[0].overrides == ("preset=paper",)
+    assert plan.axes[1].values[1].overrides == ("aggregation=krum", "clustering=kmeans")
+
+
+@pytest.mark.parametrize(
+    ("given", "seeds"),
+    [("3", (0, 1, 2)), ("[7,5]", (7, 5)), ("range(2,4)", (2, 3)), ("4,9", (4, 9))],
+)
+def test_seeds_are_how_many_or_which(grid_file, given, seeds):
+    assert read_plan(grid_file(), [f"seeds={given}"]).seeds == seeds
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("seed=3", "use seeds=3"),
+        ("seeds=0", "seeds=0: must be"),
+        ("seeds=[1,1]", "different numbers"),
+        ("bench.worker=2", "bench.worker=2: there is no such setting; did you mean workers?"),
+        ("bench.workers=0", "bench.workers=0"),
+        ("bench.runner=slurm", "bench.runner=slurm"),
+        ("defence=[papper]", "no such entry on this axis; known: plain, paper"),
+        ("aggregation=krum", "axis defence set this themselves"),
+        ("attack=[alie,alie]", "attack: alie is there twice"),
+        ("attack=[]", "must be a list of values"),
+        ("--workers=2", "there is no such option"),
+        ("rounds", "is not of the form key=value"),
+        ("bench.skip=[{defense:paper}]", "defense is not an axis of this grid"),
+        ("attack=[ali]", "attack=ali: there is no such choice; known: alie"),
+        ("attack.fractoin=0.1", "attack.fractoin=0.1: there is no such setting; did you mean"),
+        ("engine=ray", "bench.runner=ray"),
+    ],
+)
+def test_a_mistake_is_one_line_before_anything_runs(grid_file, tmp_path, argument, message):
+    with pytest.raises(TagmaError) as caught:
+        main([grid_file(), f"bench.folder={tmp_path}/out", argument])
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_grid_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(TagmaError, match=r"bench=quik: there is no such grid; known: attacks"):
+        main(["bench=quik"])
+    with pytest.raises(TagmaError, match=r"quik: there is no such benchmark; known: attacks"):
+        main(["quik"])
+    with pytest.raises(TagmaError, match="name one grid with bench=NAME"):
+        main(["seeds=3"])
+
+
+def test_a_setting_reaches_the_choices_that_have_it(grid_file):
+    places = expand(read_plan(grid_file(), []))
+    assert len(places) == 2 * 2 * 2
+    fractions = {
+        place.values["attack"]: place.cell.settings.choice("attack").get("fraction")
+        for place in places
+    }
+    assert fractions == {"none": None, "sign_flip": 0.2}
+
+
+def test_combinations_are_skipped_by_values_lists_and_comparisons(grid_file):
+    def left(*rules, **axes):
+        path = grid_file(axes=axes, skip=list(rules), seeds=1)
+        return [tuple(place.values.values()) for place in expand(read_plan(path, []))]
+
+    axes = {"task.samples": [20, 60], "task.dim": [5, 30]}
+    assert left({"task.samples": "<= task.dim"}, **axes) == [(20, 5), (60, 5), (60, 30)]
+    assert left({"task.samples": 20, "task.dim": [5, 7]}, **axes) == [(20, 30), (60, 5), (60, 30)]
+    assert left({"task.dim": "!= 5"}, **axes) == [(20, 5), (60, 5)]
+    with pytest.raises(TagmaError, match="leaves nothing"):
+        left({"task.dim": "> 0"}, **axes)
+    with pytest.raises(TagmaError, match="are not numbers"):
+        left({"task.dim": "> many"}, **axes)
+
+
+def test_the_reference_takes_the_place_of_the_defence(grid_file):
+    path = grid_file(reference=["strategy=oracle", "aggregation=mean"])
+    places = expand(read_plan(path, []))
+    assert all("oracle" in p.reference.settings.choice("strategy")["_target_"] for p in places)
+    by_defence = {p.values["defence"]: p.reference.key for p in places if p.seed == 0}
+    assert by_defence["plain"] == by_defence["paper"]
+
+
+@pytest.mark.parametrize("name", choices("bench"))
+def test_every_grid_that_ships_can_be_read(name):
+    plan = read_plan(name, [])
+    assert plan.title != name
+    assert plan.size > 20
+
+
+def test_the_grid_of_all_attacks_has_all_that_suit_its_task():
+    assert set(choices("attack")) - set(names(read_plan("attacks", []), "attack")) == {
+        "shifted_mean"  # for points instead of regressions
+    }
