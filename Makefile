@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: run test lint types unit demo demo-down test-compose lock clean help
+.PHONY: run bench test lint types unit demo demo-down test-compose lock clean help
 
 help:   ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -12,6 +12,9 @@ help:   ## list the targets
 run: $(VENV)/.installed   ## the default experiment; ARGS="attack=sign_flip" changes it
 	@$(BIN)/tagma run $(ARGS)
 	@$(if $(ARGS),,$(BIN)/tagma compare)
+
+bench: $(VENV)/.installed   ## a grid of attacks and defences; ARGS="seeds=5 bench.workers=1" changes it
+	@$(BIN)/tagma bench quick $(ARGS)
 
 test: lint types unit   ## everything that must pass
 

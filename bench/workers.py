@@ -6,6 +6,7 @@ takes its place.
 """
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -126,13 +127,14 @@ class LocalWorkers:
         for worker in list(self._busy):
             end = worker.hear() if worker.line in ready else None
             if end is None and time.monotonic() >= worker.started + self._timeout:
-                worker.kill()
                 end = Ended(worker.key, None, too_long(self._timeout), timed_out=True)
             if end is not None:
                 over.append(end)
                 self._busy.remove(worker)
-                if worker.process.is_alive():
+                if worker.process.is_alive() and not end.timed_out:
                     self._idle.append(worker)
+                else:
+                    worker.kill()
         return over
 
     def close(self) -> None:
@@ -153,6 +155,7 @@ def work(cell: Cell) -> tuple[dict[str, Any] | None, str | None]:
 
 def _serve(line: Connection, folder: Path, parent: int) -> None:
     """A worker: results are kept here, so what is finished when the parent is killed stays so."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     _end_with(parent)
     sys.path.append(os.getcwd())  # as in the parent: plugins of the user's own
     line.send(_UP)

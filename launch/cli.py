@@ -16,7 +16,7 @@ _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while s
   tagma resume FOLDER         go on with a run that broke off
   tagma compare [overrides]   the same federation three ways: not robust, the paper's, ours
   tagma assign FOLDER DATA    the cluster and model of a client that was not there
-  tagma bench NAME            benchmarks; tagma bench --help lists them
+  tagma bench NAME            grids of attacks and defences, and other benchmarks
   tagma reproduce NAME        the paper's experiments, with figures and a table of claims
   tagma list [group]          what can be chosen: tasks, clusterings, aggregations, attacks, ...
   tagma report FOLDER         make report.html of a finished run or a bench again, and its figures

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.cells import FILES
-from bench.identity import code_fingerprint, config_of_run, key_of_run
+from bench.identity import code_fingerprint, config_of_run, hash_of
 from launch.engines import inprocess
 from launch.oracle import oracle_errors
 from server.folder import CLUSTERS, HISTORY, METRICS, MODELS, read_metrics, write_metrics
@@ -36,7 +36,7 @@ class GridCell:
     @cached_property
     def key(self) -> str:
         """A hash of the resolved configuration and the code."""
-        return key_of_run(vars(self.settings))
+        return hash_of(["grid", self.configuration])  # its result says more than metrics
 
     @cached_property
     def configuration(self) -> str:

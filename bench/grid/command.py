@@ -3,6 +3,8 @@
 import os
 import shlex
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from bench.grid.cell import GridCell
@@ -13,9 +15,10 @@ from bench.progress import CellProgress
 from bench.ray_workers import RayWorkers
 from bench.runner import Outcome, run_cells
 from bench.workers import LocalWorkers, Workers
-from launch.console import say, warn
+from launch.console import notices, say, warn
 from tagma.errors import SettingError, TagmaError
 
+_REPORT = "bench.report.bench_report"
 _SHOWN = 10
 """So many failures are told of on the terminal; the table has all."""
 
@@ -49,6 +52,8 @@ def main(name: str, arguments: Sequence[str]) -> None:
     dry = "--dry-run" in arguments
     given = [text for text in arguments if text != "--dry-run"]
     plan = read_plan(name, given)
+    combinations = plan.size // len(plan.seeds)
+    notices.print(f"{plan.name}: checking {combinations} combinations ...", highlight=False)
     places = expand(plan)
     cells = {cell.key: cell for cell in _in_order(places)}
     if dry:
@@ -60,8 +65,16 @@ def main(name: str, arguments: Sequence[str]) -> None:
         ends = run_cells(list(cells.values()), kept, workers=workers, progress=progress)
     outcomes = dict(zip(cells, ends, strict=True))
     write_results(plan, places, outcomes, shlex.join(["tagma", "bench", f"bench={name}", *given]))
-    say(f"results: {plan.folder}")
+    say(f"report: {_report(plan.folder)}")
     _tell_failures(ends)
+
+
+def _report(folder: Path) -> Path:
+    """The page of the grid, or the folder where there is nobody to write one."""
+    if find_spec(_REPORT) is None:
+        return folder
+    page: Path = import_module(_REPORT).write_bench_report(folder)
+    return page
 
 
 def _in_order(places: Sequence[Place]) -> list[GridCell]:
