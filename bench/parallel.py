@@ -25,7 +25,7 @@ Fails unless two are at least 1.7 times as fast as one. Nothing is kept.
   tagma bench workers quick rounds=5        another grid, with settings as in `tagma bench`"""
 
 _REQUIRED = 1.7
-_BLOCK = 12
+_BLOCK = 6
 """Cells in a turn."""
 
 

@@ -7,12 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from math import inf
 
 import pyarrow.parquet as pq
 import pytest
 
 from bench.command import main
+from bench.grid.expand import expand
+from bench.grid.plan import read_plan
+from bench.grid.rows import curve_rows, table_rows
 from bench.report.reading import read_run
+from bench.runner import Outcome
 from tagma.errors import TagmaError
 
 TAGMA = [sys.executable, "-c", "from launch.cli import main; main()"]
@@ -110,41 +115,53 @@ def test_a_changed_grid_runs_only_what_is_new(grid_file, tmp_path):
 
 
 @pytest.mark.multiprocess
-def test_cells_that_fail_or_take_too_long_are_told_of_and_tried_again(
-    grid_file, tmp_path, monkeypatch
-):
+def test_cells_that_fail_are_told_of_and_tried_again(grid_file, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(
-        "import os, time\n"
+        "import os\n"
         "from strategies.aggregation.mean import mean\n"
-        "def fails(updates):\n    raise ArithmeticError('no such luck')\n"
-        "def sleeps(updates):\n"
-        "    if os.path.exists('awake'):\n        return mean(updates)\n"
-        "    time.sleep(600)\n"
-        "def dies(updates):\n    os._exit(7)\n"
+        "def moody(updates):\n"
+        "    if os.path.exists('luck'):\n        return mean(updates)\n"
+        "    raise ArithmeticError('no such luck')\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    own = {
-        name: ["aggregation=mean", f"aggregation._target_=mine.{name}"]
-        for name in ("fails", "sleeps", "dies")
-    }
-    axes = {"attack": ["none"], "defence": {"plain": ["aggregation=mean"]} | own}
-    options = [f"bench.folder={tmp_path / 'out'}", "bench.workers=1", "seeds=1"]
-    with pytest.raises(TagmaError, match=r"^3 of 4 cells failed"):
-        main([grid_file(axes=axes), *options, "bench.timeout=10"])
-    rows = {row["defence"]: row for row in table(tmp_path / "out")}
-    assert [row["status"] for row in rows.values()] == ["ok", "failed", "timed out", "failed"]
-    assert "no such luck" in rows["fails"]["reason"]
-    assert rows["sleeps"]["reason"] == "timed out after 10 s"
-    assert rows["dies"]["reason"] == "its process ended with exit code 7"
-    assert rows["fails"]["estimation_error"] == ""
-    before = stamps(tmp_path / "out")
-    (tmp_path / "awake").touch()
-    with pytest.raises(TagmaError, match=r"^2 of 4 cells failed"):
-        main([grid_file(axes=axes), *options])
-    assert before.items() <= stamps(tmp_path / "out").items()
+    moody = ["aggregation=mean", "aggregation._target_=mine.moody"]
+    path = grid_file(axes={"defence": {"plain": ["aggregation=mean"], "moody": moody}})
+    options = [path, f"bench.folder={tmp_path / 'out'}", "bench.workers=1", "seeds=1"]
+    with pytest.raises(TagmaError, match=r"^1 of 2 cells failed"):
+        main(options)
+    plain, failed = table(tmp_path / "out")
+    assert (plain["status"], failed["status"]) == ("ok", "failed")
+    assert failed["reason"] == "ArithmeticError: no such luck"
+    assert failed["estimation_error"] == ""
     about = json.loads((tmp_path / "out" / "bench.json").read_text())
-    assert about["cells"] == {"total": 4, "done": 2, "failed": 2}
+    assert about["cells"] == {"total": 2, "done": 1, "failed": 1}
+    before = stamps(tmp_path / "out")
+    (tmp_path / "luck").touch()
+    main(options)
+    assert before.items() < stamps(tmp_path / "out").items()
+    assert [row["status"] for row in table(tmp_path / "out")] == ["ok", "ok"]
+
+
+def test_a_diverged_error_is_infinite_and_a_cell_that_took_too_long_says_so(grid_file):
+    places = expand(read_plan(grid_file(), ["attack=none", "seeds=1"]))
+    metrics = {
+        "estimation_error": None, "estimation_error_per_round": [1.0, None], "misclustering": 0.5,
+        "oracle_error": None, "clusters": [{"suspect": None}, {"suspect": "why"}],
+        "replies": {"used": 7, "rejected": {"late": 2, "not finite": 1}},
+    }  # fmt: skip
+    result = {"metrics": metrics, "provenance": {"python": "3"}}
+    outcomes = {
+        places[0].cell.key: Outcome(places[0].cell, result, None),
+        places[1].cell.key: Outcome(places[1].cell, None, "timed out after 5 s", timed_out=True),
+    }
+    diverged, late = table_rows(places, outcomes)
+    assert diverged["estimation_error"] == inf
+    assert (diverged["clusters_found"], diverged["suspects"]) == (2, 1)
+    assert (diverged["replies_used"], diverged["replies_rejected"]) == (7, 3)
+    assert (late["status"], late["reason"]) == ("timed out", "timed out after 5 s")
+    points = list(curve_rows(outcomes, "estimation_error_per_round", "round", "error"))
+    assert [(point["round"], point["error"]) for point in points] == [(0, 1.0), (1, inf)]
 
 
 @pytest.mark.multiprocess

@@ -1,0 +1,52 @@
+"""Processes that run cells: what one cell does, the others do not feel."""
+
+import os
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from bench.runner import run_cells
+from bench.workers import LocalWorkers
+
+
+@dataclass(frozen=True)
+class FakeCell:
+    key: str
+    does: str
+    method: str = "fake"
+    trial: int = 0
+
+    def run(self):
+        if self.does == "sleep":
+            time.sleep(600)
+        if self.does == "die":
+            os._exit(7)
+        if self.does == "fail":
+            raise ArithmeticError("no such luck")
+        return {"process": os.getpid(), "threads": os.environ["OMP_NUM_THREADS"]}
+
+
+def outcomes(cells, folder, **options):
+    workers = LocalWorkers(1, folder, **options)
+    return run_cells(cells, folder, workers=workers, progress=lambda counts: None)
+
+
+@pytest.mark.multiprocess
+def test_a_cell_that_takes_too_long_is_ended_and_the_next_gets_a_new_process(tmp_path):
+    cells = [FakeCell("a", "work"), FakeCell("b", "sleep"), FakeCell("c", "work")]
+    first, second, third = outcomes(cells, tmp_path, timeout=2.0)
+    assert (second.metrics, second.error) == (None, "timed out after 2 s")
+    assert second.timed_out
+    assert first.metrics["process"] != third.metrics["process"]
+    assert first.metrics["threads"] == "1"
+
+
+@pytest.mark.multiprocess
+def test_a_cell_that_ends_its_process_or_fails_is_told_of_and_the_next_ones_run(tmp_path):
+    cells = [FakeCell("a", "die"), FakeCell("b", "fail"), FakeCell("c", "work")]
+    first, second, third = outcomes(cells, tmp_path)
+    assert first.error == "its process ended with exit code 7"
+    assert second.error == "ArithmeticError: no such luck"
+    assert third.metrics["process"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.json"]
