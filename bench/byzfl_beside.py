@@ -38,7 +38,6 @@ _ATTACKS: dict[str, tuple[str, dict[str, float]]] = {
     "sign_flip": ("SignFlipping", {}),
     "alie": ("ALittleIsEnough", {"tau": 1.5}),
     "ipm": ("InnerProductManipulation", {"tau": 5.0}),
-    "alie optimised": ("Optimal_ALittleIsEnough", {}),
 }
 _AGGREGATORS = {
     "average": "Average",
