@@ -3,8 +3,6 @@
 import os
 import shlex
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from bench.grid.cell import GridCell
@@ -13,12 +11,12 @@ from bench.grid.plan import Plan, read_plan
 from bench.grid.results import write_results
 from bench.progress import CellProgress
 from bench.ray_workers import RayWorkers
+from bench.report.bench_report import write_bench_report
 from bench.runner import Outcome, run_cells
 from bench.workers import LocalWorkers, Workers
 from launch.console import notices, say, warn
 from tagma.errors import SettingError, TagmaError
 
-_REPORT = "bench.report.bench_report"
 _SHOWN = 10
 """So many failures are told of on the terminal; the table has all."""
 
@@ -65,16 +63,8 @@ def main(name: str, arguments: Sequence[str]) -> None:
         ends = run_cells(list(cells.values()), kept, workers=workers, progress=progress)
     outcomes = dict(zip(cells, ends, strict=True))
     write_results(plan, places, outcomes, shlex.join(["tagma", "bench", f"bench={name}", *given]))
-    say(f"report: {_report(plan.folder)}")
+    say(f"report: {write_bench_report(plan.folder)}")
     _tell_failures(ends)
-
-
-def _report(folder: Path) -> Path:
-    """The page of the grid, or the folder where there is nobody to write one."""
-    if find_spec(_REPORT) is None:
-        return folder
-    page: Path = import_module(_REPORT).write_bench_report(folder)
-    return page
 
 
 def _in_order(places: Sequence[Place]) -> list[GridCell]:
