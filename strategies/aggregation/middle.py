@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from strategies.aggregation.network import program
-from strategies.aggregation.rows import Kernel, Rows, by_columns
+from strategies.aggregation.rows import Kernel, NotFiniteError, Rows, by_columns
 from strategies.aggregation.scratch import scratch
 from tagma.arrays import Array
 
@@ -45,7 +45,7 @@ def middle_mean(rows: Rows, dropped: int) -> Array:
         width = min(_NETWORK_BYTES // dtype.itemsize, dim)
         return by_columns(rows, width, lambda: _network_kernel(rows, dropped, width))
     width = min(max(64, _SORT_BYTES // (m * dtype.itemsize)), dim)
-    return by_columns(rows, width, lambda: _sort_kernel(rows, dropped, width))
+    return by_columns(rows, width, lambda: _sort_kernel(rows, dropped, width), looks=True)
 
 
 def _of_few(array: Array, dropped: int) -> Array:
@@ -91,7 +91,22 @@ def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
 
 def _sort_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
     columns = scratch(width, len(rows), rows.dtype)
-    return lambda block, out: _sort(block, columns[: block.shape[1]], dropped, out)
+
+    def kernel(block: Array, out: Array) -> None:
+        own = columns[: block.shape[1]]
+        _sort(block, own, dropped, out)
+        if not rows.checked:
+            _look(own, dropped, out)
+
+    return kernel
+
+
+def _look(columns: Array, dropped: int, middle: Array) -> None:
+    """An error if an entry may not be finite: those in the middle show there, others in sums."""
+    ones = np.ones(dropped, columns.dtype)
+    sums = (columns[:, :dropped] @ ones, columns[:, columns.shape[1] - dropped :] @ ones)
+    if not all(np.isfinite(part).all() for part in (middle, *sums)):
+        raise NotFiniteError
 
 
 def _sort(block: Array, columns: Array, dropped: int, out: Array) -> None:

@@ -139,21 +139,25 @@ def chain(first: Array | None, second: Array) -> Array:
     return second[:, None] * first if second.ndim == 1 else second @ first
 
 
-def by_columns(rows: Rows, width: int, make_kernel: Callable[[], Kernel]) -> Array:
+def by_columns(
+    rows: Rows, width: int, make_kernel: Callable[[], Kernel], *, looks: bool = False
+) -> Array:
     """One number per column, `width` columns at a time, on two threads where it pays.
 
     Every thread makes a kernel of its own, so that kernels can keep scratch memory. Rows that are
-    not checked yet are checked here, while each block is near the processor.
+    not checked yet are checked here, while each block is near the processor, unless the kernel
+    itself looks for entries that are not finite.
     """
     estimate = np.empty(rows.dim, rows.dtype)
     spans = list(_spans(rows.dim, width))
+    unseen = not rows.checked and not looks
 
     def work(spans: Sequence[slice]) -> None:
         kernel = make_kernel()
         with np.errstate(all="ignore"):  # a thread does not know what its parent ignores
             for columns in spans:
                 block = rows.block(columns.start, columns.stop)
-                if not rows.checked and not np.isfinite(row_sums(block)).all():
+                if unseen and not np.isfinite(row_sums(block)).all():
                     raise NotFiniteError
                 kernel(block, estimate[columns])
 

@@ -34,8 +34,9 @@ def test_a_row_that_is_not_finite_is_removed_and_counted(name, value, dtype):
 
 
 @pytest.mark.parametrize("name", ["mean", "median", "trimmed_mean", "meamed", "krum", "cge"])
-def test_in_long_rows_they_are_found_wherever_they_are(name):
-    rows = rows_of(10, 200_000, np.float32)
+@pytest.mark.parametrize(("m", "d"), [(10, 200_000), (100, 3000), (600, 500)])
+def test_in_many_entries_they_are_found_wherever_they_are(name, m, d):
+    rows = rows_of(m, d, np.float32)
     honest = np.delete(rows, [2, 7], axis=0)
     rows[2, 0], rows[7, -1] = -np.inf, np.nan
     result = ALL[name](rows)
