@@ -1,6 +1,6 @@
 """The demo on a real Docker engine: numbers, faults, refusals and round times.
 
-`make test-compose` runs this file if there is an engine. It needs some ten minutes.
+`make test-compose` runs this file if there is an engine. It needs 10 to 20 minutes.
 """
 
 import os
