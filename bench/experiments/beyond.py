@@ -204,7 +204,7 @@ def _stage_three() -> Iterator[tuple[str, Limits, float, float]]:
     yield "as they are", limits, factor, removable
     for times in (0.5, 0.8, 1.25, 2):
         word = f"x {times:g}"
-        for name in ("cosine", "ratio", "strikes", "floor"):
+        for name in ("slant", "ratio", "strikes", "floor"):
             value = getattr(limits, name)
             changed = replace(limits, **{name: type(value)(round(value * times, 6))})
             yield f"{name} {word}", changed, factor, removable
