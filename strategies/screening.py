@@ -115,7 +115,7 @@ NO_SCREENING = Screening()
 def _readmit(standing: Standing, replies: Replies, used: Mask, odd: Mask) -> Standing:
     """Count what speaks for machines in quarantine, and let go those with enough of it."""
     evidence = standing.evidence.copy()
-    waiting = standing.quarantined[replies.rows] & ~standing.excluded[replies.rows]
+    waiting = standing.quarantined[replies.rows]
     for cluster in np.unique(replies.labels[waiting]):
         peers = replies.ways[used & (replies.labels == cluster)]
         asking = np.flatnonzero(waiting & (replies.labels == cluster))

@@ -124,6 +124,46 @@ def test_without_readmission_a_quarantine_never_ends():
     assert state.standing.quarantined[3]
 
 
+def test_those_in_quarantine_do_not_speak_for_each_other():
+    outside = [0, 1, 2, 3, 4, 5]
+    algorithm, state, erms = federation(outside=outside, quarantine=True, readmission=True)
+    for _ in range(4):
+        replies = state.models - erms
+        replies[outside] = 50 + np.random.default_rng(1).normal(size=(6, 8))
+        state = algorithm.advance(state, MACHINES, replies)
+    assert state.standing.quarantined[outside].all()
+
+
+def test_fewer_than_five_others_let_nobody_go():
+    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
+    for few in ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5]):
+        after = state
+        for _ in range(4):
+            replies = after.models - erms
+            replies[3] = replies[0]
+            after = algorithm.advance(after, np.array(few), replies[few])
+        assert after.standing.quarantined[3] == (len(few) == 5)
+
+
+def test_replies_like_the_others_do_not_help_who_claimed_something_else():
+    algorithm, state, erms = in_quarantine_but_sound(readmission=True, reply_check=True)
+    for _ in range(4):
+        replies = state.models - erms
+        replies[3] = replies[0]  # but it claimed that its minimum is elsewhere
+        state = algorithm.advance(state, MACHINES, replies)
+    assert state.standing.quarantined[3]
+
+
+def test_those_in_quarantine_are_no_judges_and_get_no_strikes():
+    outside = [0, 1, 2, 3, 4, 5, 6]
+    algorithm, state, erms = federation(outside=outside, quarantine=True, reply_check=True)
+    replies = state.models - erms
+    replies[outside] = -1000 * replies[outside]
+    state = algorithm.advance(state, MACHINES, replies)
+    assert not state.standing.strikes.any()
+    assert np.allclose(state.models[0], erms[7:].mean(axis=0))
+
+
 def test_a_late_machine_in_quarantine_is_let_go_on_the_same_evidence():
     algorithm, state, erms = federation(quarantine=True, readmission=True)
     late = 6 * np.ones(8) / np.sqrt(8)  # the ball ends at 5, for a newcomer at 5.4
