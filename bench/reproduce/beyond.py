@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from bench.cells import ArrayCell, Cell, RunCell
-from bench.reproduce.beyond_claims import claims, mean
+from bench.reproduce.beyond_claims import claims
 from bench.reproduce.beyond_figure import draw
+from bench.reproduce.beyond_rows import mean
 from bench.reproduce.beyond_settings import (
     ALPHAS,
     ATTACKS,

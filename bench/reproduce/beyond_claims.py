@@ -1,29 +1,23 @@
 """What `preset=tagma` should reach, and whether the rows of trials show it."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from bench.reproduce.beyond_constants import constant_claims, limit_claims
+from bench.reproduce.beyond_rows import k_found, mean, perfect
 from bench.reproduce.beyond_settings import (
-    ALL_ALPHAS,
     ATTACKS,
     BOTH,
     CLUSTERS,
-    CONSTANTS,
     FEW_DIMENSIONS,
     IMPOSTERS,
     INFILTRATE,
-    LIMITS,
     NUMBERS,
     ORACLE,
 )
 from bench.reproduce.claims import Claim, verdict
 from bench.reproduce.experiment import Row, values
-
-_PERFECT = 0.02
-"""Misclustering up to this is one machine of fifty."""
-_LABEL_OF = {setting: label for label, setting in CONSTANTS.items()}
 
 
 def claims(rows: Sequence[Row]) -> list[Claim]:
@@ -60,12 +54,12 @@ def clustering_claims(rows: Sequence[Row]) -> list[Claim]:
     """Perfect clusters, their number, and the CPU time, the median over trials."""
     found = []
     for label in CLUSTERS:
-        perfect = _perfect(rows, label)
+        share = perfect(rows, label)
         found.append(
-            Claim(f"{label}: perfect in 95 %", f"{100 * perfect:.0f} %", verdict(perfect >= 0.95))
+            Claim(f"{label}: perfect in 95 %", f"{100 * share:.0f} %", verdict(share >= 0.95))
         )
     for label in NUMBERS:
-        right = _k_found(rows, label)
+        right = k_found(rows, label)
         found.append(
             Claim(f"{label}: K found in 90 %", f"{100 * right:.0f} %", verdict(right >= 0.9))
         )
@@ -92,7 +86,7 @@ def few_dimensions(rows: Sequence[Row]) -> list[Claim]:
         found.append(
             Claim(
                 label,
-                f"K found in {100 * _k_found(rows, label):.0f} %, "
+                f"K found in {100 * k_found(rows, label):.0f} %, "
                 f"{100 * mean(rows, label, 'misclustering'):.1f} % misclustered; nearest centres "
                 f"{gap:.1f} standard deviations apart",
                 "-",
@@ -144,71 +138,3 @@ def imposter_claims(rows: Sequence[Row]) -> list[Claim]:
             Claim(f"{label}: at most 1.1 times the paper's", measured, verdict(ours <= 1.1 * paper))
         )
     return found
-
-
-def constant_claims(rows: Sequence[Row]) -> list[Claim]:
-    """Stage II with every constant changed: the worst setting, and over all alphas the error."""
-    ending = ": misclustering"
-    names = dict.fromkeys(
-        key.removesuffix(ending)
-        for row in rows
-        if row["method"] in CONSTANTS
-        for key in row
-        if key.endswith(ending)
-    )
-    found = []
-    for name in names:
-        perfect = min(_perfect(rows, _LABEL_OF[label], f"{name}: ") for label in CLUSTERS)
-        right = min(_k_found(rows, _LABEL_OF[label], f"{name}: ") for label in NUMBERS)
-        ratio = max(mean(rows, _LABEL_OF[label], f"{name}: ratio") for label in ALL_ALPHAS)
-        found.append(
-            Claim(
-                name,
-                f"perfect in {100 * perfect:.0f} %, K found in {100 * right:.0f} %, "
-                f"{ratio:.3f} times the error without liars",
-                verdict(perfect >= 0.95 and right >= 0.9 and ratio <= 1.05),
-            )
-        )
-    return found
-
-
-def limit_claims(rows: Sequence[Row]) -> list[Claim]:
-    """Stage III with every constant changed."""
-    ending = ", flipped: ratio"
-    names = dict.fromkeys(
-        key.removesuffix(ending)
-        for row in rows
-        if row["method"] == LIMITS
-        for key in row
-        if key.endswith(ending)
-    )
-    found = []
-    for name in names:
-        lies, none = (mean(rows, LIMITS, f"{name}, {kind}: ratio") for kind in ("flipped", "none"))
-        lost = mean(rows, LIMITS, f"{name}, none: honest excluded")
-        found.append(
-            Claim(
-                f"stage III, {name}",
-                f"30 % flipped: {lies:.3f}, none: {none:.3f} times the error without them; "
-                f"{100 * lost:.1f} % of honest machines excluded",
-                verdict(lies <= 1.1 and none <= 1.05),
-            )
-        )
-    return found
-
-
-def mean(rows: Sequence[Row], method: str, column: str) -> float:
-    """The mean over trials."""
-    return float(np.mean(values(rows, column, method=method)))
-
-
-def _perfect(rows: Sequence[Row], method: str, of: str = "") -> float:
-    return _share(rows, method, lambda row: row[f"{of}misclustering"] <= _PERFECT)
-
-
-def _k_found(rows: Sequence[Row], method: str, of: str = "") -> float:
-    return _share(rows, method, lambda row: row[f"{of}k"] == row["true k"])
-
-
-def _share(rows: Sequence[Row], method: str, holds: Callable[[Row], Any]) -> float:
-    return float(np.mean([holds(row) for row in rows if row["method"] == method]))
