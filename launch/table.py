@@ -20,7 +20,7 @@ def print_summary(metrics: dict[str, Any]) -> None:
 def _clusters(metrics: dict[str, Any]) -> Table:
     table = Table(title="Clusters", title_justify="left", title_style="bold")
     names = {
-        "byzantine": "liars", "trimmed": "trim", "excluded": "excl.", "rejected": "rej.",
+        "byzantine": "liars", "trimmed": "trim", "excluded": "excl", "rejected": "rej",
         "error_bound": "error<",
     }  # fmt: skip
     keys = ["size", "honest", "byzantine", "trimmed", "excluded", "rejected", "scatter",
