@@ -5,7 +5,7 @@ from strategies.algorithm import ThreeStageAlgorithm
 from strategies.clustering import Clustering
 from strategies.late_joining import admit
 from strategies.optimisation import GradientStep, LocalSteps
-from strategies.screening import Screening, Standing
+from strategies.screening import Screening, Standing, _among
 
 MACHINES = np.arange(12)
 
@@ -211,3 +211,11 @@ def test_a_newcomer_has_a_clean_record():
     assert grown.excluded.tolist() == [False, False, True]
     assert grown.evidence.tolist() == [1, 0, 0]
     assert standing.with_newcomer(2, quarantined=True).quarantined.tolist() == [True, False, True]
+
+
+def test_honest_replies_from_quarantine_are_among_those_of_a_small_cluster():
+    source = np.random.default_rng(0)
+    inside = [
+        _among(source.normal(size=(20, 40)), source.normal(size=(5, 40))).mean() for _ in range(40)
+    ]
+    assert np.mean(inside) >= 0.98
