@@ -46,10 +46,8 @@ def mostly_excluded(state: State) -> list[str]:
     lines = []
     for k in range(state.clustering.k):
         inside = (state.labels == k) & ~standing.quarantined
-        excluded, left = (
-            int((inside & standing.excluded).sum()),
-            int((inside & standing.counts).sum()),
-        )
+        excluded = int((inside & standing.excluded).sum())
+        left = int((inside & standing.counts).sum())
         if excluded > left > 0:
             lines.append(
                 f"cluster {k}: the reply check excluded {excluded} of {excluded + left} machines; "

@@ -83,6 +83,8 @@ def _refine(vectors: Array, fit: Fit, smallest: int, constants: Constants) -> Fi
         modes = split(vectors[rows])
         members = fit.members.copy()
         members[rows] = np.where(modes >= 0, fit.k + modes, OUTSIDE)
+        if len(np.unique(members[members >= 0])) <= fit.k:
+            continue
         finer = settle(vectors, members, smallest, constants)
         if finer.k > fit.k:
             return finer
