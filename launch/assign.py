@@ -1,6 +1,8 @@
 """`tagma assign`: the cluster and model of a client that was not there."""
 
+from math import isfinite
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from omegaconf import OmegaConf
@@ -9,11 +11,11 @@ from safetensors.numpy import load_file
 from client.solvers.chosen import solver_of
 from launch.console import say
 from server.folder import METRICS, MODELS, read_metrics
-from tagma.arrays import Array
+from strategies.placement import place
 from tagma.errors import TagmaError
 from tagma.settings import Settings, compose
 from tasks.chosen import task_of
-from tasks.task import Data
+from tasks.task import Data, SquaredDistance, Task
 
 _HELP = """tagma assign FOLDER DATA.npz [--model FILE.npy]: which cluster a new client belongs to.
 
@@ -39,7 +41,8 @@ def main(arguments: list[str]) -> None:
         raise TagmaError("tagma assign needs a run folder and a data file; see tagma assign --help")
     folder, path = map(Path, arguments)
     settings = _settings(folder)
-    task, data = task_of(settings), _data(path)
+    task = task_of(settings)
+    data = _data(path, task)
     tensors = load_file(folder / MODELS)
     models = tensors["models"]
     if data.inputs.shape[1] != models.shape[1]:
@@ -49,11 +52,11 @@ def main(arguments: list[str]) -> None:
     local = solver_of(settings)(task, data).model
     clusters = read_metrics(folder)["clusters"]
     radii = np.array([np.inf if c["radius"] is None else c["radius"] for c in clusters])
-    cluster, distance, inside = place(local, tensors["centres"], radii)
-    measure = (
-        f"{distance:.2f} times its ball's radius" if np.isfinite(distance) else "it has no ball"
-    )
-    if not inside:
+    members = np.array([c["size"] - c["trimmed"] for c in clusters])
+    found = place(local, tensors["centres"], radii, members)
+    cluster = found.cluster
+    measure = f"{found.distance:.2f} of its ball" if isfinite(found.distance) else "it has no ball"
+    if not found.inside:
         say(f"cluster: none; the nearest is {cluster}, but the distance is {measure}")
         if save is not None:
             raise TagmaError(f"--model {save}: there is no model for a client that fits no cluster")
@@ -64,18 +67,8 @@ def main(arguments: list[str]) -> None:
     theirs, own = task.loss(models[cluster], data), task.loss(local, data)
     say(f"loss: {theirs:.4g} (with its own local model: {own:.4g})")
     if save is not None:
-        np.save(save, models[cluster])
+        _save(save, models[cluster])
         say(f"model: {save}")
-
-
-def place(local: Array, centres: Array, radii: Array) -> tuple[int, float, bool]:
-    """The nearest cluster, the distance in units of its ball (inf: it has none), and if it fits."""
-    distances = np.linalg.norm(centres - local, axis=1)
-    nearest = int(distances.argmin())
-    if not np.isfinite(radii[nearest]):
-        return nearest, float("inf"), True
-    inside = bool(distances[nearest] <= radii[nearest])
-    return nearest, float(distances[nearest] / max(radii[nearest], 1e-300)), inside
 
 
 def _settings(folder: Path) -> Settings:
@@ -86,16 +79,38 @@ def _settings(folder: Path) -> Settings:
     return compose([text for text in kept if not text.lstrip("+~").startswith("hydra")])
 
 
-def _data(path: Path) -> Data:
+def _data(path: Path, task: Task) -> Data:
+    """The client's examples; what cannot be used is refused with one line."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            inputs = np.asarray(file["inputs"], dtype=np.float64)
+        arrays = np.load(path, allow_pickle=False)
+        if isinstance(arrays, np.ndarray):
+            raise TagmaError(f"{path}: is a single array; save it with np.savez(..., inputs=...)")
+        with arrays as file:
+            inputs = _numbers(path, "inputs", file["inputs"])
+            if "targets" not in file and not isinstance(task, SquaredDistance):
+                raise TagmaError(f"{path}: has no targets, which this task's loss needs")
             targets = file["targets"] if "targets" in file else np.zeros(len(inputs))
-            data = Data(inputs, np.asarray(targets, dtype=np.float64))
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+            data = Data(inputs, _numbers(path, "targets", targets))
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as problem:
         raise TagmaError(f"{path}: cannot be read as examples ({problem})") from None
     if data.inputs.ndim != 2 or data.targets.shape != data.inputs.shape[:1]:
         raise TagmaError(f"{path}: inputs must be n rows and targets n numbers")
-    if not (np.isfinite(data.inputs).all() and np.isfinite(data.targets).all()):
-        raise TagmaError(f"{path}: holds numbers that are not finite")
+    if not len(data.inputs):
+        raise TagmaError(f"{path}: has no examples")
     return data
+
+
+def _numbers(path: Path, name: str, array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind not in "biuf":
+        raise TagmaError(f"{path}: {name} must be real numbers, not {array.dtype}")
+    if not np.isfinite(array).all():
+        raise TagmaError(f"{path}: {name} holds numbers that are not finite")
+    return np.asarray(array, dtype=np.float64)
+
+
+def _save(path: Path, model: np.ndarray) -> None:
+    try:
+        with path.open("wb") as file:  # np.save itself would add an ending to the name
+            np.save(file, model)
+    except OSError as problem:
+        raise TagmaError(f"--model {path}: cannot be written ({problem.strerror})") from None

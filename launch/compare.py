@@ -8,6 +8,7 @@ from rich.table import Table
 
 from launch.console import console, say
 from launch.engines import inprocess
+from launch.progress import RunProgress
 from launch.run import check, log_to_root
 from launch.table import show
 from server.folder import read_metrics
@@ -19,7 +20,10 @@ _WAYS = {
     "the paper (preset=paper)": ("preset=paper",),
     "ours (preset=tagma)": ("preset=tagma",),
 }
-_CHOSEN = ("clustering", "aggregation", "preset", "strategy", "engine")
+_CHOSEN = (
+    "clustering", "aggregation", "preset", "strategy", "engine", "quarantine", "readmission",
+    "reply_check", "spectral_filter", "evaluate", "oracle",
+)  # fmt: skip
 _HELP = """tagma compare [overrides]: the same federation three ways.
 
 Not robust at all, with the paper's algorithm, and with preset=tagma; beside them the error of a
@@ -50,7 +54,8 @@ def main(arguments: list[str]) -> None:
         table.add_column(column, justify="right" if column else "left")
     for name, way in settings.items():
         with TemporaryDirectory() as scratch:
-            inprocess.run(way, Path(scratch), observer=lambda event: None)
+            with RunProgress(way.rounds + 1, of=name) as progress:
+                inprocess.run(way, Path(scratch), observer=progress)
             table.add_row(name, *_row(read_metrics(Path(scratch))))
     console.print(table)
 

@@ -21,7 +21,9 @@ _PAUSE = 2.0
 class RunProgress:
     """An observer of rounds; a context manager around the run."""
 
-    def __init__(self, rounds: int) -> None:
+    def __init__(self, rounds: int, of: str = "") -> None:
+        """`of` names the run where there are several."""
+        self._of = f"{of}  " if of else ""
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -32,7 +34,7 @@ class RunProgress:
             transient=True,
             disable=not notices.is_terminal,
         )
-        self._task = self._bar.add_task(_STAGES["erm"], total=rounds, error="")
+        self._task = self._bar.add_task(self._of + _STAGES["erm"], total=rounds, error="")
         self._last_line = monotonic()
 
     def __enter__(self) -> Self:
@@ -52,6 +54,7 @@ class RunProgress:
         stage = _STAGES.get(event.stage, event.stage)
         if event.stage == "erm":
             stage = "stage II  clustering done"
+        stage = self._of + stage
         error = "" if event.estimation_error is None else f"error {event.estimation_error:.4f}"
         self._bar.update(self._task, description=stage, completed=event.round, error=error)
         if not notices.is_terminal and monotonic() - self._last_line > _PAUSE:

@@ -7,6 +7,8 @@ from rich.table import Table
 from launch.console import console
 
 _LARGE = 1e4
+_NAMED = 10
+"""How many machines a line names."""
 
 
 def print_summary(metrics: dict[str, Any]) -> None:
@@ -17,13 +19,16 @@ def print_summary(metrics: dict[str, Any]) -> None:
 
 def _clusters(metrics: dict[str, Any]) -> Table:
     table = Table(title="Clusters", title_justify="left", title_style="bold")
-    names = {"size": "machines", "byzantine": "Byzantine", "error_bound": "error below"}
+    names = {
+        "byzantine": "liars", "trimmed": "trim", "excluded": "excl", "rejected": "rej",
+        "error_bound": "error<",
+    }  # fmt: skip
     keys = ["size", "honest", "byzantine", "trimmed", "excluded", "rejected", "scatter",
             "error_bound"]  # fmt: skip
     for key in ("excluded", "rejected", "error_bound"):
         if not any(cluster[key] for cluster in metrics["clusters"]):
             keys.remove(key)
-    table.add_column("cluster", justify="right")
+    table.add_column("#", justify="right")
     for key in keys:
         table.add_column(names.get(key, key), justify="right")
     suspects = any(cluster["suspect"] for cluster in metrics["clusters"])
@@ -51,7 +56,8 @@ def _scores(metrics: dict[str, Any]) -> Table:
     table.add_row("rejected replies", reasons)
     waiting = metrics["participation"]["quarantined"]
     if waiting:
-        table.add_row("machines in quarantine", ", ".join(map(str, waiting)))
+        names = ", ".join(map(str, waiting[:_NAMED])) + (", ..." if len(waiting) > _NAMED else "")
+        table.add_row("machines in quarantine", f"{len(waiting)} ({names})")
     return table
 
 

@@ -20,7 +20,7 @@ from safetensors.numpy import save
 
 from server.events import RoundFinished
 from server.recorder import Recorder
-from strategies.algorithm import QUARANTINE, State
+from strategies.algorithm import NO_CLUSTER, State
 from strategies.clustering import Clustering
 from strategies.screening import Standing
 from tagma import __version__
@@ -119,7 +119,7 @@ def _check_consistent(state: State) -> None:
         raise ValueError("its arrays do not fit together")
     if state.clustering.centres.shape != (k, d) or len(state.clustering.radius) != k:
         raise ValueError("its clusters do not fit its models")
-    if not ((state.labels >= QUARANTINE) & (state.labels < k)).all():
+    if not ((state.labels >= NO_CLUSTER) & (state.labels < k)).all():
         raise ValueError("a machine is in a cluster that is not there")
 
 

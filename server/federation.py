@@ -61,6 +61,7 @@ def _run_all(
         algorithm,
         dim=task.dim,
         min_replies=settings.min_replies,
+        quarantine=settings.quarantine,
         on_round=recorder.observe_round,
         state=state,
     )

@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 from server.events import RoundFinished
 from server.projection import principal_plane
 from server.recorder import Recorder
-from strategies.algorithm import QUARANTINE
+from strategies.algorithm import NO_CLUSTER
 
 METRICS, HISTORY, CLUSTERS, MODELS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
@@ -29,6 +29,10 @@ RESULTS = (
     *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("svg", "csv")),
 )
 """Every file that a run leaves, but for logs and settings."""
+_CLUSTER_COLUMNS = (
+    "machine", "assigned", "true", "byzantine", "trimmed", "x", "y", "joined", "quarantined",
+    "excluded",
+)  # fmt: skip
 _HISTORY_COLUMNS = [field.name for field in fields(RoundFinished) if field.name != "rounds"]
 
 
@@ -56,10 +60,10 @@ def write_clusters(folder: Path, recorder: Recorder) -> None:
     assert state is not None
     origin, plane = principal_plane(state.erms)
     places = (state.erms - origin) @ plane.T
-    truth, byzantine = recorder.truth, recorder.byzantine
+    truth, byzantine, standing = recorder.truth, recorder.byzantine, state.standing
     with (folder / CLUSTERS).open("w", newline="") as file:
         table = csv.writer(file)
-        table.writerow(["machine", "assigned", "true", "byzantine", "trimmed", "x", "y", "joined"])
+        table.writerow(_CLUSTER_COLUMNS)
         rows = {int(machine): row for row, machine in enumerate(state.machines)}
         absent = {machine for machine in recorder.rejected if machine is not None}
         for machine in sorted(rows.keys() | absent):
@@ -70,11 +74,12 @@ def write_clusters(folder: Path, recorder: Recorder) -> None:
             if byzantine is not None and machine < len(byzantine):
                 lies = str(int(byzantine[machine]))
             row = rows.get(machine)
-            found: list[Any] = ["", "", "", "", ""]
+            found: list[Any] = [""] * 7
             if row is not None:
-                assigned = "" if state.labels[row] == QUARANTINE else state.labels[row]
+                assigned = "" if state.labels[row] == NO_CLUSTER else state.labels[row]
                 place = [repr(float(number)) for number in places[row]]
-                found = [assigned, int(state.trimmed[row]), *place, state.joined[row]]
+                held = [int(standing.quarantined[row]), int(standing.excluded[row])]
+                found = [assigned, int(state.trimmed[row]), *place, state.joined[row], *held]
             table.writerow([machine, found[0], true, lies, *found[1:]])
     tensors = {
         "models": state.models,

@@ -6,7 +6,8 @@ from typing import Any
 
 from server.participation import notices_of, participation_of
 from server.recorder import Recorder
-from server.verdicts import screened
+from server.screening import notices_of_balls
+from server.verdicts import mostly_excluded, screened
 from server.wiring import warnings_of
 from tagma import __version__
 from tagma.settings import Settings
@@ -52,14 +53,14 @@ def summarise(
         "participation": participation_of(recorder),
         "seconds": recorder.seconds | {"total": sum(recorder.seconds.values())},
         "messages": recorder.messages,
-        "warnings": warnings_of(settings) + _afterthoughts(recorder),
+        "warnings": warnings_of(settings) + _afterthoughts(settings, recorder),
         "seed": settings.seed,
         "engine": engine,
         "version": __version__,
     }
 
 
-def _afterthoughts(recorder: Recorder) -> list[str]:
+def _afterthoughts(settings: Settings, recorder: Recorder) -> list[str]:
     """What can be seen to have gone wrong, without knowing the truth."""
     clusters = recorder.clusters()
     found = [
@@ -73,6 +74,9 @@ def _afterthoughts(recorder: Recorder) -> list[str]:
         for number, cluster in enumerate(clusters)
         if cluster["size"] and cluster["trimmed"] == cluster["size"]
     ]
+    assert recorder.state is not None
+    found += notices_of_balls(settings, recorder.state)
+    found += mostly_excluded(recorder.state)
     found += notices_of(participation_of(recorder))
     if recorder.truth is not None and recorder.events[-1].estimation_error is None:
         found.append("the models diverged: try a smaller optimiser.step")

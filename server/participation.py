@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from server.recorder import Recorder
-from strategies.algorithm import QUARANTINE
 from strategies.replies import ABSENCES
 
 _NAMED = 10
@@ -29,7 +28,7 @@ def participation_of(recorder: Recorder) -> dict[str, Any]:
     return {
         "took_no_part": sorted(expected - set(state.machines.tolist())),
         "joined_late": {str(state.machines[row]): int(state.joined[row]) for row in late},
-        "quarantined": state.machines[state.labels == QUARANTINE].tolist(),
+        "quarantined": state.machines[state.standing.quarantined].tolist(),
         "rounds_missed": away,
         "returned": {str(machine): rounds for machine, rounds in sorted(recorder.returned.items())},
         "kept_model": {str(cluster): rounds for cluster, rounds in sorted(recorder.kept.items())},
@@ -47,7 +46,7 @@ def notices_of(participation: dict[str, Any]) -> list[str]:
         found.append(f"{many} ({names}) took no part: no usable local model came")
     for machine, number in participation["joined_late"].items():
         waits = int(machine) in participation["quarantined"]
-        where = "is in no cluster's ball and waits in quarantine" if waits else "has a cluster"
+        where = "is in quarantine: no cluster's ball holds it" if waits else "has a cluster"
         found.append(f"machine {machine} joined in round {number} and {where}")
     for machine, count in participation["rounds_missed"].items():
         found.append(f"machine {machine} was away in {count} round{'s' if count > 1 else ''}")

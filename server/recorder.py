@@ -14,7 +14,7 @@ from server.scores import (
     misclustering,
 )
 from server.verdicts import verdicts
-from strategies.algorithm import QUARANTINE, State
+from strategies.algorithm import NO_CLUSTER, State
 from strategies.suspicion import suspicions
 from strategies.three_stage import Round
 from tagma.arrays import Labels, Mask
@@ -98,14 +98,14 @@ class Recorder:
     def misclustering(self) -> float | None:
         """The share of honest machines that are not with their own at the end.
 
-        Machines that came late count as well, and in quarantine nobody is with their own.
+        Machines that came late count as well, and without a cluster nobody is with their own.
         """
         if self.state is None or self.truth is None:
             return None
         known, honest = self._known(self.state.machines)
         rows = np.flatnonzero(known & honest)
         found = self.state.labels[rows]
-        placed = found != QUARANTINE
+        placed = found != NO_CLUSTER
         true = self.truth.labels[self.state.machines[rows]]
         if not len(rows):
             return 0.0

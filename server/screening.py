@@ -1,13 +1,11 @@
 """From settings to the rules of screening, and where a rule does not apply, why."""
 
-from strategies.screening import Screening
-from tagma.plugins import TARGET
-from tagma.settings import Settings
+import numpy as np
 
-_MINIMISERS = ("closed_form", "lbfgs", "average")
-"""Solvers whose answer is the minimiser of a machine's own loss, up to rounding."""
-_STRONG_RIDGE = 0.1
-"""Beyond this, gradients of the plain loss point elsewhere than away from the local model."""
+from strategies.algorithm import State
+from strategies.screening import Screening
+from tagma.plugins import TARGET, locate
+from tagma.settings import Settings
 
 
 def screening_of(settings: Settings) -> Screening:
@@ -20,18 +18,32 @@ def screening_of(settings: Settings) -> Screening:
 
 
 def no_reply_check(settings: Settings) -> str | None:
-    """Why the reply check cannot be used with these settings; None if it can."""
-    solver = settings.choice("solver")
-    name = str(solver[TARGET]).rpartition(".")[2]
-    if name not in _MINIMISERS:
-        return f"solver={name} does not send the minimiser of the machine's own loss"
-    if float(solver.get("ridge") or 0) > _STRONG_RIDGE:
-        return f"solver.ridge={solver['ridge']} pulls local models away from the minimisers"
-    return None
+    """Why the reply check cannot be used with these settings; None if it can.
+
+    It can with solvers that declare to find minimisers (`client.solvers.solution.minimises`).
+    """
+    chosen = settings.choice("solver")
+    solver = locate(str(chosen[TARGET]), f"solver.{TARGET}")
+    doubt = getattr(solver, "doubt", None)
+    if doubt is None:
+        return f"solver={solver.__name__} does not send the minimiser of the machine's own loss"
+    why: str | None = doubt(chosen)
+    return why
 
 
 def notices_of_screening(settings: Settings) -> list[str]:
     """What the user asked for and does not get."""
-    if not settings.reply_check or (why := no_reply_check(settings)) is None:
+    found = []
+    if settings.reply_check and (why := no_reply_check(settings)) is not None:
+        found.append(f"the reply check is off: {why}")
+    if settings.readmission and not settings.quarantine:
+        found.append("readmission=true has no effect: without quarantine=true nobody has to return")
+    return found
+
+
+def notices_of_balls(settings: Settings, state: State) -> list[str]:
+    """The same, as far as it depends on what stage II found."""
+    without = not np.isfinite(state.clustering.radius).any() and not state.clustering.trimmed.any()
+    if not settings.quarantine or not without:
         return []
-    return [f"the reply check is off: {why}"]
+    return ["quarantine=true had no effect: these clusters have no balls, so nobody is outside"]

@@ -85,6 +85,8 @@ def _cluster_machines(settings: Settings) -> ClusterMachines:
     group = settings.choice("clustering")
     if "init" not in group:  # a method that needs no initial labels, nor the number of clusters
         alone: Callable[[Array], Clustering] = build("clustering", group)
+        for key in ("k", "smallest"):
+            _at_most_machines(settings, key, int(group.get(key) or 0))
         return lambda numbers, erms: alone(erms)
     ours = settings_of(
         _start_settings, "clustering", {key: group[key] for key in _OURS if key in group}, {}
@@ -92,9 +94,7 @@ def _cluster_machines(settings: Settings) -> ClusterMachines:
     own = {key: value for key, value in group.items() if key not in _OURS}
     build("clustering", own)
     own["k"] = int(own["k"]) + ours["extra_clusters"]
-    machines = task_of(settings).machines
-    if own["k"] > machines:
-        raise SettingError("clustering.k", own["k"], f"must not exceed task.machines={machines}")
+    _at_most_machines(settings, "k", own["k"])
     cluster: Clusterer = build("clustering", own)
     initial = _initial_labels(settings, own["k"], ours)
 
@@ -102,6 +102,12 @@ def _cluster_machines(settings: Settings) -> ClusterMachines:
         return cluster(erms, initial(numbers))
 
     return cluster_machines
+
+
+def _at_most_machines(settings: Settings, key: str, value: int) -> None:
+    machines = task_of(settings).machines
+    if value > machines:
+        raise SettingError(f"clustering.{key}", value, f"must not exceed task.machines={machines}")
 
 
 def _initial_labels(settings: Settings, k: int, ours: dict[str, Any]) -> InitialLabels:

@@ -23,8 +23,8 @@ from tagma.arrays import Array, Labels, Mask
 ClusterMachines = Callable[[Labels, Array], Clustering]
 """From machine numbers (m,) and their local models (m, d) to clusters."""
 
-QUARANTINE = -1
-"""The label of a machine that is known but has no cluster: it gets no model and is not asked."""
+NO_CLUSTER = -1
+"""The label of a machine that came late and is in no ball: it gets no model and is not asked."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class State:
     erms: Array
     """The local models that they joined with, shape (m, d)."""
     labels: Labels
-    """Their clusters, or `QUARANTINE`, shape (m,)."""
+    """Their clusters, or `NO_CLUSTER`, shape (m,)."""
     trimmed: Mask
     """Those whose local model lies outside their cluster's ball, shape (m,)."""
     joined: Labels
@@ -76,7 +76,7 @@ class State:
     def cluster_of(self, machine: int) -> int | None:
         """The cluster of a machine, or None if it has none."""
         row = self.row_of(machine)
-        return None if row is None or self.labels[row] == QUARANTINE else int(self.labels[row])
+        return None if row is None or self.labels[row] == NO_CLUSTER else int(self.labels[row])
 
     def clusters_of(self, machines: Labels) -> Labels:
         """The clusters of known machines."""

@@ -1,33 +1,41 @@
-"""A machine that comes after stage II: it joins the cluster whose ball it is in, or waits.
+"""A machine that comes after stage II: it joins the cluster whose ball it is in.
 
 Clustering anew would move machines between clusters in mid-run, and one liar could trigger it at
-will. So the clusters stay as they are, and a newcomer's local model is compared with their centres:
-it joins the nearest one if it lies within that cluster's ball, as every untrimmed member does. If
-not, it is in quarantine: known, listed in the results, but without a model and without influence. A
-clustering without balls has infinite ones and takes everybody. Cost O(K d + m d).
+will. So the clusters stay as they are, and a newcomer's local model is compared with their centres
+(`placement`). One that no ball holds is in quarantine: listed, without influence. Where quarantine
+is a stage of the run, that is the same quarantine as after round 1: the machine gets the model of
+the nearest cluster and may be let go on evidence. Where it is not, nobody else is in one, and the
+newcomer waits without a cluster and is not asked. A clustering without balls takes everybody.
+Cost O(K d + m d).
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-from strategies.algorithm import QUARANTINE, State
+from strategies.algorithm import NO_CLUSTER, State
+from strategies.placement import place
 from tagma.arrays import Array
 
 
-def admit(state: State, machine: int, erm: Array, round_number: int) -> State:
-    """The state with one more machine, whose number is not taken yet."""
-    with np.errstate(over="ignore"):
-        distances = np.linalg.norm(state.clustering.centres - erm, axis=1)
-    nearest = int(distances.argmin())
-    inside = bool(distances[nearest] <= state.clustering.radius[nearest])
+def admit(
+    state: State, machine: int, erm: Array, round_number: int, *, quarantine: bool = False
+) -> State:
+    """The state with one more machine, whose number is not taken yet.
+
+    `quarantine` tells whether quarantine is a stage of the run.
+    """
+    clustering = state.clustering
+    members = np.bincount(clustering.labels[~clustering.trimmed], minlength=clustering.k)
+    found = place(erm, clustering.centres, clustering.radius, members)
     row = int(np.searchsorted(state.machines, machine))
+    label = found.cluster if found.inside or quarantine else NO_CLUSTER
     return replace(
         state,
         machines=np.insert(state.machines, row, machine),
         erms=np.insert(state.erms, row, erm, axis=0),
-        labels=np.insert(state.labels, row, nearest if inside else QUARANTINE),
-        trimmed=np.insert(state.trimmed, row, not inside),
+        labels=np.insert(state.labels, row, label),
+        trimmed=np.insert(state.trimmed, row, not found.inside),
         joined=np.insert(state.joined, row, round_number),
-        standing=state.standing.with_newcomer(row),
+        standing=state.standing.with_newcomer(row, quarantined=not found.inside),
     )

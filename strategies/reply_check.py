@@ -2,13 +2,15 @@
 
 An honest machine's gradient at w is H_i (w - w_i), with w_i its local model and H_i the (average)
 Hessian of its own loss: it points away from w_i, and is about as long as w - w_i. How well
-(cosine) and how long (ratio) is much the same for all honest machines, of whatever cluster, so both
+(slant) and how long (ratio) is much the same for all honest machines, of whatever cluster, so both
 are judged by their median and spread over *all* machines that take part: liars are caught even
 where they are the majority of a cluster. In local mode the way that the machine went, w minus its
 reply, takes the gradient's place.
 
-A reply strikes out if the cosine is not positive, or far below the others', or the ratio far from
-theirs. A striking reply is not used; a machine with two strikes is out for good.
+A reply strikes out if the angle is a right one or more, or the slant far above the others', or the
+ratio far from theirs. The slant is tan(angle / 2): in few dimensions the cosine, which is 1 at
+best, has a long tail that honest machines would be excluded for. A striking reply is not used; a
+machine with two strikes is out for good.
 
 This assumes a smooth convex loss and that updates come from all the data of the local model, which
 must be the minimiser itself: not for stochastic gradients, nor for a strong ridge. A liar who takes
@@ -26,8 +28,8 @@ from tagma.arrays import Array, Mask
 class Limits:
     """How far from the others a reply may be, in robust standard deviations."""
 
-    cosine: float = 4.5
-    """The cosine may be so far below the median."""
+    slant: float = 4.0
+    """The slant may be so far above the median."""
     ratio: float = 5.0
     """The logarithm of the ratio may be so far from the median, on either side."""
     strikes: int = 2
@@ -62,9 +64,10 @@ def strikes(
     replies = replies / np.maximum(lengths[1], tiny)[:, None]
     cosine = np.einsum("ij,ij->i", claimed, replies)
     ratio = np.log(np.maximum(lengths[1], tiny)) - np.log(np.maximum(lengths[0], tiny))
-    below = _standardised(cosine, judges, limits.floor) < -limits.cosine
+    slant = np.sqrt(np.maximum(1 - cosine, 0) / np.maximum(1 + cosine, tiny))
+    aslant = _standardised(slant, judges, limits.floor) > limits.slant
     uneven = np.abs(_standardised(ratio, judges, limits.floor)) > limits.ratio
-    struck: Mask = (below | uneven | (cosine <= 0)) & ~still
+    struck: Mask = (aslant | uneven | (cosine <= 0)) & ~still
     return struck
 
 

@@ -1,8 +1,10 @@
 """Whose replies count in a round of stage III: quarantine and the reply check.
 
 Quarantine: a machine whose local model lies outside its cluster's ball gets the cluster's model,
-but its replies do not count. With `readmission`, evidence can end it: when its replies have agreed
-with its claimed local model and have lain among those of its cluster for three rounds in a row.
+but its replies do not count. With `readmission`, evidence can end it: when three of its replies in
+a row have lain among those of its cluster and, where the reply check is on, agreed with its claimed
+local model. A round without a reply, or with too few others to compare it with, says nothing: it
+neither adds to the evidence nor ends it.
 
 The reply check (`strategies.reply_check`) ignores replies that disagree with what the machine
 claimed in round 1, and excludes a machine that sends two of them.
@@ -15,11 +17,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from strategies.clustering.ball_radius import balls_around
+from strategies.placement import newcomers_room
 from strategies.reply_check import DEFAULTS, Limits, strikes
 from tagma.arrays import Array, Labels, Mask
 
 _EVIDENCE = 3
-"""Rounds in a row that end a quarantine."""
+"""Replies in a row that end a quarantine."""
 _JUDGES = 5
 """With fewer replies than this there is no telling which is odd."""
 
@@ -35,7 +38,7 @@ class Standing:
     excluded: Mask
     """Too many of them did."""
     evidence: Labels
-    """For machines in quarantine: rounds in a row that spoke for them."""
+    """For machines in quarantine: replies in a row that spoke for them."""
 
     @classmethod
     def new(cls, quarantined: Mask) -> "Standing":
@@ -48,10 +51,10 @@ class Standing:
         """Machines whose replies are used."""
         return ~(self.quarantined | self.excluded)
 
-    def with_newcomer(self, row: int) -> "Standing":
-        """The same with one more machine, of which nothing is known, before that row."""
+    def with_newcomer(self, row: int, *, quarantined: bool) -> "Standing":
+        """The same with one more machine, which has not replied yet, before that row."""
         return Standing(
-            np.insert(self.quarantined, row, False),
+            np.insert(self.quarantined, row, quarantined),
             np.insert(self.strikes, row, 0),
             np.insert(self.excluded, row, False),
             np.insert(self.evidence, row, 0),
@@ -112,13 +115,13 @@ NO_SCREENING = Screening()
 def _readmit(standing: Standing, replies: Replies, used: Mask, odd: Mask) -> Standing:
     """Count what speaks for machines in quarantine, and let go those with enough of it."""
     evidence = standing.evidence.copy()
-    waiting = standing.quarantined[replies.rows] & ~standing.excluded[replies.rows]
+    waiting = standing.quarantined[replies.rows]
     for cluster in np.unique(replies.labels[waiting]):
         peers = replies.ways[used & (replies.labels == cluster)]
         asking = np.flatnonzero(waiting & (replies.labels == cluster))
-        fits = np.zeros(len(asking), dtype=bool)
-        if len(peers) >= _JUDGES:
-            fits = _among(replies.ways[asking], peers) & ~odd[asking]
+        if len(peers) < _JUDGES:
+            continue
+        fits = _among(replies.ways[asking], peers) & ~odd[asking]
         rows = replies.rows[asking]
         evidence[rows] = np.where(fits, evidence[rows] + 1, 0)
     freed = evidence >= _EVIDENCE
@@ -126,9 +129,10 @@ def _readmit(standing: Standing, replies: Replies, used: Mask, odd: Mask) -> Sta
 
 
 def _among(ways: Array, peers: Array) -> Mask:
-    """Which rows lie in the ball of the peers."""
+    """Which rows, of others, lie in the ball of the peers."""
     centre = peers.mean(axis=0)
     distances = np.linalg.norm(peers - centre, axis=1)
     ball = balls_around(distances, np.zeros(len(peers), dtype=np.int64), 1, peers.shape[1])
-    inside: Mask = np.linalg.norm(ways - centre, axis=1) <= ball.radii[0]
+    reach = ball.radii[0] * newcomers_room(len(peers))
+    inside: Mask = np.linalg.norm(ways - centre, axis=1) <= reach
     return inside

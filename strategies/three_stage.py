@@ -20,7 +20,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDic
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
-from strategies.algorithm import QUARANTINE, Algorithm, State
+from strategies.algorithm import NO_CLUSTER, Algorithm, State
 from strategies.late_joining import admit
 from strategies.participation import enough_replies
 from strategies.replies import ABSENT, Rejection, Reply, check_losses, check_replies
@@ -62,7 +62,11 @@ class Round:
 
 
 class ThreeStage(Strategy):
-    """One model per cluster, by any `Algorithm`; `on_round` is told about every round."""
+    """One model per cluster, by any `Algorithm`; `on_round` is told about every round.
+
+    `quarantine` tells whether late machines that are in no ball are in quarantine like those of
+    round 1, or without a cluster.
+    """
 
     def __init__(
         self,
@@ -70,12 +74,14 @@ class ThreeStage(Strategy):
         *,
         dim: int,
         min_replies: int = 1,
+        quarantine: bool = False,
         on_round: Callable[[Round], None] = lambda round: None,
         state: State | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.dim = dim
         self.min_replies = min_replies
+        self.quarantine = quarantine
         self.on_round = on_round
         self.state = state
         self.losses: dict[int, float] = {}
@@ -102,7 +108,10 @@ class ThreeStage(Strategy):
                 self._round.returned.append(machine)
             else:
                 self._round.joined.append(machine)
-                self.state = admit(self.state, machine, reply.vector, self._round.number)
+                self.state = admit(
+                    self.state, machine, reply.vector, self._round.number,
+                    quarantine=self.quarantine,
+                )  # fmt: skip
         self._seats.refuse(rejections)
 
     def configure_train(
@@ -237,7 +246,7 @@ class ThreeStage(Strategy):
         node_of = {machine: node for node, machine in self._seats.machine_of.items()}
         messages, absent = [], []
         for machine, cluster in label.items():
-            if cluster == QUARANTINE:
+            if cluster == NO_CLUSTER:
                 continue
             node = node_of.get(machine, 0)
             if node in online:

@@ -67,7 +67,7 @@ def settings_of(
     try:
         checked = model(**values)
     except ValidationError as error:
-        raise _as_setting_error(group, error) from None
+        raise _as_setting_error(group, values, error) from None
     return {name: getattr(checked, name) for name in model.model_fields} | injected
 
 
@@ -100,10 +100,17 @@ def _bind(function: Callable[..., Any], keywords: dict[str, Any]) -> Callable[..
     return bound
 
 
-def _as_setting_error(group: str, error: ValidationError) -> SettingError:
+def _as_setting_error(
+    group: str, values: Mapping[str, Any], error: ValidationError
+) -> SettingError:
     first = error.errors()[0]
     path = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
         return SettingError(f"{group}.{path}", "", "is required")
-    message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
-    return SettingError(f"{group}.{path}", first["input"], message)
+    reasons = [first["msg"]]
+    name = str(first["loc"][0])
+    if first["input"] is values.get(name):  # not a part of it; a union gives one reason per kind
+        path = name
+        reasons = [each["msg"] for each in error.errors() if each["loc"][0] == name]
+    said = [reason.removeprefix("Input ").removeprefix("Value error, ") for reason in reasons]
+    return SettingError(f"{group}.{path}", first["input"], ", or ".join(dict.fromkeys(said)))

@@ -11,7 +11,9 @@ import numpy as np
 
 from attacks.byzantine import adversary_of
 from client.machine import make_machine
-from tagma.arrays import Array, Mask
+from server.scores import estimation_error
+from strategies.algorithm import Algorithm, State
+from tagma.arrays import Array, Labels, Mask
 from tagma.errors import TagmaError
 from tagma.settings import Settings, compose
 from tasks.chosen import task_of
@@ -62,3 +64,31 @@ def array_federation(overrides: Sequence[str]) -> ArrayFederation:
         truth=truth,
         byzantine=adversary.byzantine,
     )
+
+
+def descend(
+    algorithm: Algorithm, federation: ArrayFederation, rounds: int, flipped: Mask | None = None
+) -> State:
+    """The state after so many rounds; the gradients of `flipped` machines change their sign."""
+    machines = np.arange(len(federation.erms))
+    state = algorithm.begin(machines, federation.erms)
+    for _ in range(rounds):
+        gradients = federation.gradients(state.models[state.labels])
+        if flipped is not None:
+            gradients[flipped] *= -1
+        state = algorithm.advance(state, machines, gradients)
+    return state
+
+
+def pooled_error(federation: ArrayFederation, labels: Labels, counts: Mask) -> float:
+    """The estimation error of one least-squares fit per cluster to all data that count.
+
+    It is where stage III with the mean ends: twenty rounds reach it to many digits.
+    """
+    models = [
+        np.linalg.lstsq(federation.hessians[rows].sum(axis=0),
+                        federation.targets[rows].sum(axis=0), rcond=None)[0]
+        for k in np.unique(labels)
+        if (rows := counts & (labels == k)).any()
+    ]  # fmt: skip
+    return estimation_error(np.array(models), federation.truth.centres)

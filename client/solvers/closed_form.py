@@ -6,10 +6,11 @@ import numpy as np
 from annotated_types import Ge
 from scipy.linalg import lstsq
 
-from client.solvers.solution import Solution
+from client.solvers.solution import Solution, minimises, strong_ridge
 from tasks.task import Data, LeastSquares
 
 
+@minimises(strong_ridge)
 def closed_form(task: LeastSquares, data: Data, *, ridge: Annotated[float, Ge(0)]) -> Solution:
     """argmin_w ||X w - y||^2 / (2 n) + ridge ||w||^2 / 2.
 

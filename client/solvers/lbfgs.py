@@ -7,20 +7,33 @@ SciPy's rather than `torch.optim.LBFGS`: on the same gradients it is faster, its
 being compiled, and it tells how it ended.
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Gt
 from scipy.optimize import minimize
 
-from client.solvers.solution import Solution
+from client.solvers.solution import Solution, minimises, strong_ridge
 from tagma.arrays import Array
 from tasks.task import Data, Task
 
 _MEMORY = 10
 _LINE_SEARCH = 20
+_LOOSE = 1e-3
+_FEW = 100
+"""With a looser tolerance or fewer iterations, the search may end before the minimiser."""
 
 
+def _may_stop_early(settings: Mapping[str, Any]) -> str | None:
+    if float(settings["tolerance"]) > _LOOSE:
+        return f"solver.tolerance={settings['tolerance']} ends the search before the minimiser"
+    if int(settings["iterations"]) < _FEW:
+        return f"solver.iterations={settings['iterations']} may end the search before the minimiser"
+    return strong_ridge(settings)
+
+
+@minimises(_may_stop_early)
 def lbfgs(
     task: Task,
     data: Data,

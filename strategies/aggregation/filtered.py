@@ -5,7 +5,7 @@ from strategies.aggregation.scale import estimate_scale
 from strategies.aggregation.spectral_filter import spectral_filter
 from tagma.arrays import Array
 
-_FACTOR = 1.3
+FACTOR = 1.3
 """Room above the largest variance that noise alone has."""
 REMOVABLE = 0.34
 """The largest share of replies that is dropped."""
@@ -14,7 +14,7 @@ _FEWEST = 4
 
 
 def filtered(
-    aggregate: Aggregator, *, factor: float = _FACTOR, removable: float = REMOVABLE
+    aggregate: Aggregator, *, factor: float = FACTOR, removable: float = REMOVABLE
 ) -> Aggregator:
     """The same aggregation of the rows that `spectral_filter` keeps, with estimated noise."""
 

@@ -28,6 +28,7 @@ from math import ceil, log, sqrt
 import numpy as np
 from scipy.special import ndtri
 
+from strategies.aggregation.noise_edge import noise_edge
 from strategies.aggregation.rows import Rows
 from strategies.aggregation.selection import mean_of
 from strategies.aggregation.spread import Spread
@@ -76,7 +77,7 @@ def filter_subset(
     iterations = 0
     while True:
         deviation, projections = spread.leading(subset)
-        edge = sigma * (1 + sqrt(spread.dimension / len(subset)))
+        edge = sigma * noise_edge(len(subset), spread.dimension)
         noise = max(edge, _scale(projections, core))
         bound = sqrt(factor) * noise
         if deviation <= bound or len(subset) == least:

@@ -5,7 +5,11 @@ tables hold with each of them halved or doubled, except where docs/beyond.md say
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Le
+
+Positive = Annotated[float, Gt(0)]
 
 
 @dataclass(frozen=True)
@@ -14,35 +18,45 @@ class Constants:
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}  # a misspelt name is an error
 
-    smallest_share: float = 0.05
+    smallest_share: Annotated[float, Gt(0), Le(1)] = 0.05
     """The smallest cluster, as a share of the machines."""
-    smallest: int = 4
+    smallest: Annotated[int, Ge(2)] = 4
     """The smallest cluster at least."""
 
-    edge_room: float = 0.03
+    edge_room: Annotated[float, Ge(0)] = 0.03
     """Projection: by how much a singular value must exceed the noise edge to be a signal."""
-    most_components: int = 20
+    fewest_components: Annotated[int, Ge(1)] = 2
+    """Projection: how many components are kept at least, so that there is a plane to look at."""
+    most_components: Annotated[int, Ge(1)] = 20
     """Projection: how many components are kept at most."""
 
-    neighbours: float = 0.04
+    neighbours: Positive = 0.04
     """Modes: q, as a share of the machines."""
-    reach: float = 1.3
+    fewest_neighbours: Annotated[int, Ge(1)] = 3
+    """Modes: q at least."""
+    reach: Positive = 1.3
     """Modes: the ball's radius, in units of the median distance to the q-th neighbour."""
+    second_pass: Positive = 1.6
+    """Modes: the radius of the second pass, in units of the first."""
+    third_pass: Positive = 2.5
+    """Modes: that of the third."""
 
-    spreads: float = 4.0
+    spreads: Positive = 4.0
     """Radius: how many spreads of log distances above the median a ball ends."""
-    borrowed: float = 8.0
+    borrowed: Positive = 8.0
     """Radius: machines that a cluster's scale borrows from all clusters."""
-    widest: float = 1.9
+    widest: Positive = 1.9
     """Radius: at most this many median distances."""
 
-    wide: float = 2.0
+    wide: Positive = 2.0
     """Revision: a cluster with a scale beyond this, in units of the pooled one, is dropped."""
-    resolution: float = 3.0
+    resolution: Positive = 3.0
     """Revision: centres closer than this, in deviations at the noise edge, are one cluster's."""
-    stretch: float = 1.3
+    stretch: Positive = 1.3
     """Revision: a split is tried where a cluster's deviation exceeds this many noise edges."""
-    tight: float = 0.4
+    finer: Positive = 0.65
+    """Revision: a split is tried with this times the reach, too."""
+    tight: Positive = 0.4
     """Copies: machines whose neighbours are nearer than this, in units of the usual."""
 
 

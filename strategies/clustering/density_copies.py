@@ -8,14 +8,10 @@ draw a cluster's centre to themselves, so they are set aside before anything els
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import cdist, pdist, squareform
 
 from strategies.clustering.density_constants import Constants
+from strategies.clustering.neighbours import linked, neighbour_distances
 from tagma.arrays import Array, Labels
-
-_BLOCK = 1000
-"""Rows whose distances are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +34,12 @@ def find_copies(vectors: Array, smallest: int, constants: Constants) -> list[Cop
     """
     if len(vectors) < smallest:
         return []
-    reach = _neighbour_distances(vectors, smallest - 1)
+    reach = neighbour_distances(vectors, smallest - 1)
     limit = min(constants.tight, 10 ** (-1 / vectors.shape[1])) * float(np.median(reach))
     tight = np.flatnonzero(reach < limit)
     if not len(tight):
         return []
-    _, parts = connected_components(squareform(pdist(vectors[tight])) <= limit)
+    parts = linked(vectors[tight], limit)
     groups = [_copies(vectors, tight[parts == part]) for part in np.unique(parts)]
     return sorted(groups, key=lambda group: (-len(group.rows), group.radius))
 
@@ -52,12 +48,3 @@ def _copies(vectors: Array, rows: Labels) -> Copies:
     centre = np.median(vectors[rows], axis=0)
     distances = np.linalg.norm(vectors[rows] - centre, axis=1)
     return Copies(rows, centre, float(distances.max()))
-
-
-def _neighbour_distances(vectors: Array, neighbour: int) -> Array:
-    """The distance of every vector to its so-many-th neighbour, shape (m,)."""
-    blocks = [
-        np.partition(cdist(vectors[first : first + _BLOCK], vectors), neighbour, axis=1)
-        for first in range(0, len(vectors), _BLOCK)
-    ]
-    return np.concatenate([block[:, neighbour] for block in blocks])

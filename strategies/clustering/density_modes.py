@@ -19,10 +19,6 @@ from scipy.spatial.distance import cdist
 from strategies.clustering.density_constants import Constants
 from tagma.arrays import Array, Labels, Mask
 
-_FEWEST = 3
-"""q at least."""
-_WIDER = (1.0, 1.6, 2.5)
-"""The radius of every pass, in units of the first."""
 _STEPS = 3
 """Nearest-neighbour steps from every machine."""
 _REST = 50
@@ -38,11 +34,13 @@ def find_modes(points: Array, smallest: int, constants: Constants) -> Labels:
     labels = np.full(len(points), -1)
     if len(points) < smallest:
         return labels
-    q = min(max(_FEWEST, round(constants.neighbours * len(points))), len(points) - 1)
+    q = min(
+        max(constants.fewest_neighbours, round(constants.neighbours * len(points))), len(points) - 1
+    )
     distances, typical = _toward_the_middle(points, q)
     rounding = _ROUNDING * float(np.median(np.abs(points).max(axis=1)))
     centres: list[Array] = []
-    for width in _WIDER:
+    for width in (1.0, constants.second_pass, constants.third_pass):
         radius = width * constants.reach * typical + rounding
         while (members := _fullest(points, distances, labels < 0, radius)).sum() >= smallest:
             centre = points[members].mean(axis=0)

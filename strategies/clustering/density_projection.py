@@ -8,20 +8,14 @@ value exceeds what noise alone reaches: the upper edge of the Marchenko-Pastur l
 
     sigma (sqrt(m) + sqrt(d)),
 
-with sigma from the upper end of the smallest quarter of singular values, where there is no signal.
+with sigma from the smallest quarter of singular values (`noise_edge`).
 """
-
-from functools import lru_cache
 
 import numpy as np
 
+from strategies.aggregation.noise_edge import edge_of
 from strategies.clustering.density_constants import Constants
 from tagma.arrays import Array
-
-_FEWEST = 2
-"""Components kept at least, so that there is a plane to look at."""
-_NOISE = 0.25
-"""The share of singular values, the smallest, that are taken for noise."""
 
 
 def signal_coordinates(vectors: Array, constants: Constants) -> Array:
@@ -34,10 +28,10 @@ def signal_coordinates(vectors: Array, constants: Constants) -> Array:
     typical = np.median(lengths[lengths > 0]) if lengths.any() else 1.0
     cut = centred * np.minimum(1, typical / np.maximum(lengths, typical))[:, None]
     values, directions = _right_singular(cut / typical)
-    m, d = vectors.shape
-    edge = values[int((1 - _NOISE) * len(values))] * _edge_over_noise(m, d)
+    edge = edge_of(values, *vectors.shape)
     signals = int((values > (1 + constants.edge_room) * edge).sum())
-    directions = directions[: min(max(signals, _FEWEST), constants.most_components)]
+    kept = min(max(signals, constants.fewest_components), constants.most_components)
+    directions = directions[:kept]
     # Cut to a length that keeps liars apart from everyone, but their squares far from overflow.
     reach = np.minimum(1, 1e6 * typical / np.maximum(lengths, typical))[:, None]
     coordinates: Array = (centred * reach) @ directions.T
@@ -56,16 +50,3 @@ def _right_singular(rows: Array) -> tuple[Array, Array]:
         norms = np.linalg.norm(directions, axis=1, keepdims=True)
         directions = directions / np.where(norms > 0, norms, 1)
     return np.sqrt(np.maximum(squares, 0))[::-1], directions[::-1]
-
-
-@lru_cache(maxsize=64)
-def _edge_over_noise(m: int, d: int) -> float:
-    """The largest singular value of an m x d matrix of noise, in units of its lower quartile."""
-    ratio = min(m, d) / max(m, d)
-    low, high = (1 - np.sqrt(ratio)) ** 2, (1 + np.sqrt(ratio)) ** 2
-    # x = low + (high - low) sin^2(angle) removes the singularities at both ends.
-    angle = (np.arange(2000) + 0.5) * np.pi / 4000
-    x = low + (high - low) * np.sin(angle) ** 2
-    density = (np.sin(angle) * np.cos(angle)) ** 2 / x
-    mass = np.cumsum(density)
-    return float(np.sqrt(high / x[np.searchsorted(mass, _NOISE * mass[-1])]))

@@ -3,34 +3,35 @@
 Dropped are groups of fewer than `smallest` machines, and those more than twice as wide as most
 machines' clusters: a crowd of unrelated liars. Merged are two clusters whose centres differ by less
 than noise can make two halves of one cluster differ. Split, if that succeeds, are clusters that
-spread in some direction more than noise does; and machines outside all balls may form new ones.
+spread in some direction more than noise does: by their modes, by those that smaller balls show, or
+in the two sides of their mean. Machines outside all balls may form new ones.
 """
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from math import ceil, sqrt
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
+from strategies.aggregation.noise_edge import edge_of, noise_edge
 from strategies.clustering.density_constants import Constants
 from strategies.clustering.density_modes import find_modes
 from strategies.clustering.density_polish import OUTSIDE, Fit, polish, renumber
 from strategies.clustering.density_projection import signal_coordinates
+from strategies.clustering.neighbours import neighbours_within
 from tagma.arrays import Array, Labels
 
 _SAMPLE = 2000
 """Modes are looked for among so many vectors at most."""
-_ROUNDS = 5
-"""Splits that are accepted, at most."""
 
 
 def find_clusters(vectors: Array, smallest: int, constants: Constants) -> Fit:
     """All clusters of at least `smallest` machines."""
     modes = _modes(vectors, smallest, constants)
     fit = settle(vectors, modes, smallest, constants)
-    for _ in range(_ROUNDS):
-        finer = _refine(vectors, fit, smallest, constants)
-        if finer is None:
-            break
+    while (finer := _refine(vectors, fit, smallest, constants)) is not None:
         fit = finer
     return fit
 
@@ -70,7 +71,7 @@ def _indistinct(fit: Fit, machines: int, constants: Constants) -> tuple[int, int
     gaps = squareform(pdist(fit.centres, "sqeuclidean")) - noise
     np.fill_diagonal(gaps, np.inf)
     first, second = np.unravel_index(gaps.argmin(), gaps.shape)
-    edge = constants.resolution * (1 + sqrt(d / machines))
+    edge = constants.resolution * noise_edge(machines, d)
     if gaps[first, second] >= edge**2 * variance:
         return None
     return int(first), int(second)
@@ -78,20 +79,33 @@ def _indistinct(fit: Fit, machines: int, constants: Constants) -> tuple[int, int
 
 def _refine(vectors: Array, fit: Fit, smallest: int, constants: Constants) -> Fit | None:
     """The same with at least one more cluster, or None."""
-    parts = [(_in_company(vectors, fit, smallest, constants), 1)]
-    parts += [(_stretched(vectors, fit, number, constants), 2) for number in range(fit.k)]
-    for rows, fewest in parts:
-        if len(rows) < fewest * smallest:
-            continue
-        modes = _modes(vectors[rows], smallest, constants)
-        if modes.max() + 1 < fewest:
-            continue
+    for rows, split in _splits(vectors, fit, smallest, constants):
+        modes = split(vectors[rows])
         members = fit.members.copy()
         members[rows] = np.where(modes >= 0, fit.k + modes, OUTSIDE)
+        if len(np.unique(members[members >= 0])) <= fit.k:
+            continue
         finer = settle(vectors, members, smallest, constants)
         if finer.k > fit.k:
             return finer
     return None
+
+
+def _splits(
+    vectors: Array, fit: Fit, smallest: int, constants: Constants
+) -> Iterator[tuple[Labels, Callable[[Array], Labels]]]:
+    """Rows that may be clusters of their own, and how to tell which is in which."""
+    modes = partial(_modes, smallest=smallest, constants=constants)
+    rows = _in_company(vectors, fit, smallest, constants)
+    if len(rows) >= smallest:
+        yield rows, modes
+    smaller = replace(constants, reach=constants.finer * constants.reach)
+    for number in range(fit.k):
+        rows = _stretched(vectors, fit, number, constants)
+        if len(rows) >= 2 * smallest:
+            yield rows, modes
+            yield rows, partial(_modes, smallest=smallest, constants=smaller)
+            yield rows, _sides
 
 
 def _in_company(vectors: Array, fit: Fit, smallest: int, constants: Constants) -> Labels:
@@ -100,16 +114,24 @@ def _in_company(vectors: Array, fit: Fit, smallest: int, constants: Constants) -
     if len(outside) < smallest:
         return outside[:0]
     reach = 2 * sqrt(2) * constants.wide * fit.balls.pooled if fit.k else np.inf
-    near = pdist(vectors[outside]) <= reach
-    return outside[squareform(near).sum(axis=1) >= smallest - 1]
+    return outside[neighbours_within(vectors[outside], reach) >= smallest - 1]
 
 
 def _stretched(vectors: Array, fit: Fit, number: int, constants: Constants) -> Labels:
-    """A cluster's rows, if its largest deviation exceeds that of isotropic noise of its scale."""
+    """A cluster's rows, if its largest deviation exceeds that of isotropic noise."""
     rows = np.flatnonzero(fit.members == number)
     centred = vectors[rows] - fit.centres[number]
     m, d = centred.shape
+    if m < 3:
+        return rows[:0]
     products = centred @ centred.T if m <= d else centred.T @ centred
-    deviation = sqrt(max(float(np.linalg.eigvalsh(products)[-1]), 0) / m)
-    edge = fit.balls.scales[number] / sqrt(d) * (1 + sqrt(d / m))
-    return rows if deviation > constants.stretch * edge else rows[:0]
+    squares = np.linalg.eigvalsh(products)[::-1][: m - 1]  # centred, m rows have rank m - 1
+    values = np.sqrt(np.maximum(squares, 0))
+    return rows if values[0] > constants.stretch * edge_of(values, m - 1, d) else rows[:0]
+
+
+def _sides(rows: Array) -> Labels:
+    """On which side of the mean every row is, in the direction in which they differ most."""
+    centred = rows - rows.mean(axis=0)
+    direction = np.linalg.svd(centred, full_matrices=False)[2][0]
+    return (centred @ direction > 0).astype(np.int64)

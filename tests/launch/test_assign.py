@@ -1,23 +1,13 @@
 import numpy as np
 import pytest
 
-from launch.assign import main, place
+from launch.assign import main
+from launch.cli import main as tagma
 from launch.run import main as run
 from tagma.errors import TagmaError
 from tagma.settings import compose
 from tasks.chosen import task_of
 from tests.conftest import SMALL
-
-CENTRES = np.array([[0.0, 0.0], [10.0, 0.0]])
-
-
-def test_the_nearest_cluster_whose_ball_holds_the_client():
-    assert place(np.array([9.0, 0.0]), CENTRES, np.array([2.0, 4.0])) == (1, 0.25, True)
-    assert place(np.array([0.0, 3.0]), CENTRES, np.array([2.0, 4.0])) == (0, 1.5, False)
-
-
-def test_a_cluster_without_a_ball_takes_everybody():
-    assert place(np.array([0.0, 99.0]), CENTRES, np.full(2, np.inf)) == (0, np.inf, True)
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +52,60 @@ def test_mistakes_are_one_line(folder, tmp_path):
     np.savez(tmp_path / "bad.npz", inputs=np.ones((3, 2)), targets=np.ones(3))
     with pytest.raises(TagmaError, match="2 columns"):
         main([str(folder), str(tmp_path / "bad.npz")])
+
+
+INPUTS, TARGETS = np.ones((3, 5)), np.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({"inputs": INPUTS}, "has no targets"),
+        ({"targets": TARGETS}, "cannot be read"),
+        ({"inputs": INPUTS[:0], "targets": TARGETS[:0]}, "has no examples"),
+        ({"inputs": INPUTS + 0j, "targets": TARGETS}, "inputs must be real numbers"),
+        ({"inputs": INPUTS, "targets": TARGETS + 1j}, "targets must be real numbers"),
+        ({"inputs": INPUTS, "targets": np.array(["a", "b", "c"])}, "targets must be real"),
+        ({"inputs": INPUTS, "targets": TARGETS * np.nan}, "targets holds numbers that are not"),
+        ({"inputs": INPUTS / 0.0 * 0, "targets": TARGETS}, "inputs holds numbers that are not"),
+        ({"inputs": INPUTS, "targets": TARGETS[:2]}, "n rows and targets n numbers"),
+        ({"inputs": INPUTS[0], "targets": TARGETS}, "n rows and targets n numbers"),
+        ({"inputs": np.float64(1), "targets": TARGETS}, "n rows and targets n numbers"),
+        ({"inputs": np.array([{}], dtype=object), "targets": TARGETS}, "cannot be read"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_examples_that_cannot_be_used_are_refused(folder, tmp_path, content, says):
+    np.savez(tmp_path / "new.npz", **content)
+    with pytest.raises(TagmaError, match=says) as error:
+        main([str(folder), str(tmp_path / "new.npz")])
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_are_no_archives_are_refused(folder, tmp_path):
+    examples(tmp_path / "new.npz")
+    half = tmp_path / "half.npz"
+    half.write_bytes((tmp_path / "new.npz").read_bytes()[:200])
+    with pytest.raises(TagmaError, match="cannot be read"):
+        main([str(folder), str(half)])
+    np.save(tmp_path / "plain.npy", INPUTS)
+    with pytest.raises(TagmaError, match="is a single array"):
+        main([str(folder), str(tmp_path / "plain.npy")])
+    empty = tmp_path / "empty.npz"
+    empty.touch()
+    with pytest.raises(TagmaError, match="cannot be read"):
+        main([str(folder), str(empty)])
+
+
+def test_a_model_that_cannot_be_written_is_one_line(folder, tmp_path):
+    new = examples(tmp_path / "new.npz", machine=1)
+    with pytest.raises(TagmaError, match="cannot be written"):
+        main([str(folder), new, "--model", str(tmp_path / "no" / "such" / "model.npy")])
+
+
+def test_a_mistake_ends_with_code_2_and_one_line(folder, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["tagma", "assign", str(folder), "nothing.npz"])
+    with pytest.raises(SystemExit) as ended:
+        tagma()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("tagma: error: nothing.npz")

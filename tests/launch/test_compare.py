@@ -15,3 +15,20 @@ def test_one_federation_three_ways(capsys):
 def test_what_makes_the_difference_cannot_be_set():
     with pytest.raises(TagmaError, match=r"clustering.k=3: tagma compare chooses this itself"):
         main(["clustering.k=3"])
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["quarantine=true", "readmission=true", "reply_check=false", "spectral_filter=true"],
+)
+def test_stages_that_the_presets_choose_cannot_be_set(setting):
+    with pytest.raises(TagmaError, match=f"{setting}: tagma compare chooses this itself"):
+        main([setting])
+
+
+def test_progress_names_the_way_it_is_on(capsys, monkeypatch):
+    monkeypatch.setattr("launch.progress._PAUSE", -1.0)
+    main([*SMALL, "rounds=1", "attack=none"])
+    progress = capsys.readouterr().err
+    for way in ("not robust", "preset=paper", "preset=tagma", "no liars"):
+        assert way in progress

@@ -79,6 +79,28 @@ def test_a_late_machine_outside_every_ball_waits_in_quarantine(tmp_path):
     assert rows[1 + ODD].split(",")[:2] == [str(ODD), ""]
 
 
+def test_with_quarantine_a_late_outsider_gets_the_model_but_has_no_influence(tmp_path):
+    def liar(message, context):
+        reply = client_app(message, context)
+        if context.node_config["partition-id"] == ODD and UPDATE in reply.content:
+            reply.content[UPDATE] = pack(np.full(5, 1e6))
+        return reply
+
+    rules = ("attack=none", "quarantine=true", "oracle=false")
+    late = dict.fromkeys(range(2, 9), NODE)
+    metrics, grid = run(tmp_path, late, *rules, client=liar)
+    assert metrics["participation"]["quarantined"] == metrics["screening"]["quarantined"] == [ODD]
+    assert any(f"machine {ODD} joined in round 2 and is in quarantine" in w
+               for w in metrics["warnings"])  # fmt: skip
+    asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
+    assert asked == ["train.erm", *["train.gradient"] * 3, "evaluate"]
+    row = (tmp_path / "clusters.csv").read_text().splitlines()[1 + ODD].split(",")
+    assert row[1] != ""
+    assert row[-2:] == ["1", "0"]
+    without, _ = run(tmp_path, {}, *rules)
+    assert metrics["estimation_error"] == without["estimation_error"]
+
+
 def test_a_machine_that_was_away_keeps_its_cluster_and_is_not_asked_again(tmp_path):
     metrics, grid = run(tmp_path, {1: NODE, 2: NODE, 3: None, 4: NODE, 5: NODE})
     assert metrics["participation"]["rounds_missed"] == {str(ODD): 1}

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from server.verdicts import screened, verdicts
+from server.verdicts import mostly_excluded, screened, verdicts
 from strategies.algorithm import State
-from strategies.clustering import Clustering
+from strategies.clustering import Clustering, density
 from strategies.error_bars import error_bound
 from strategies.screening import Screening, Standing
 
@@ -35,10 +37,34 @@ def test_there_is_no_bound_where_machines_outside_the_ball_take_part():
     assert second["error_bound"] is not None
 
 
-def test_a_cluster_most_of_which_failed_the_reply_check_is_suspect():
-    first, second = verdicts(state(strikes=[0, 1, 2, 5]), [None, "odd replies"])
-    assert first["suspect"] == "3 of 5 machines failed the reply check"
-    assert second["suspect"] == "odd replies"
+@pytest.mark.parametrize("radius", [[np.inf, 1.0], [np.inf, np.inf]])
+def test_there_is_no_bound_where_there_is_no_ball(radius):
+    given = state()
+    clustering = replace(given.clustering, radius=np.array(radius))
+    rows = verdicts(replace(given, clustering=clustering), [None, None])
+    assert [row["error_bound"] is None for row in rows] == np.isinf(radius).tolist()
+
+
+def test_there_is_no_bound_where_no_group_was_found():
+    vectors = np.eye(3)
+    after = State.after(np.arange(3), vectors, density(vectors), Screening(quarantine=True))
+    assert verdicts(after, [None])[0]["error_bound"] is None
+
+
+def test_a_cluster_that_lost_most_of_its_machines_is_named_but_what_is_left_is_not_suspect():
+    caught = state(strikes=[0, 1, 2, 5])
+    assert [row["suspect"] for row in verdicts(caught, [None, "odd replies"])] == [
+        None, "odd replies",
+    ]  # fmt: skip
+    assert mostly_excluded(caught) == [
+        "cluster 0: the reply check excluded 3 of 5 machines; its model is that of the other 2"
+    ]
+
+
+def test_a_cluster_without_anyone_left_is_suspect():
+    gone = state(strikes=[0, 1, 2, 3, 4])
+    assert "excluded all" in verdicts(gone, ["odd replies", None])[0]["suspect"]
+    assert mostly_excluded(gone) == []
 
 
 def test_what_stage_two_suspects_comes_first():

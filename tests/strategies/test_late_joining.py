@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from strategies.algorithm import QUARANTINE, State
+from strategies.algorithm import NO_CLUSTER, State
 from strategies.clustering import Clustering
 from strategies.late_joining import admit
 from strategies.participation import enough_replies
@@ -24,7 +24,7 @@ def state(radius=1.0):
 
 @pytest.mark.parametrize(
     ("erm", "label"),
-    [(0.9, 0), (10.5, 1), (5.1, QUARANTINE), (-1.1, QUARANTINE), (1e150, QUARANTINE)],
+    [(0.9, 0), (10.5, 1), (5.1, NO_CLUSTER), (-1.8, NO_CLUSTER), (1e150, NO_CLUSTER)],
 )
 def test_a_newcomer_joins_the_nearest_centre_if_it_is_in_its_ball(erm, label):
     after = admit(state(), 6, np.array([erm]), round_number=3)
@@ -32,8 +32,22 @@ def test_a_newcomer_joins_the_nearest_centre_if_it_is_in_its_ball(erm, label):
     assert after.labels.tolist() == [0, 0, label, 1, 1]
     assert after.erms[2] == erm
     assert after.joined.tolist() == [1, 1, 3, 1, 1]
-    assert after.cluster_of(6) == (None if label == QUARANTINE else label)
-    assert after.trimmed.tolist() == [False, False, label == QUARANTINE, False, False]
+    assert after.cluster_of(6) == (None if label == NO_CLUSTER else label)
+    assert after.trimmed.tolist() == [False, False, label == NO_CLUSTER, False, False]
+    assert after.standing.quarantined.tolist() == after.trimmed.tolist()
+
+
+def test_a_newcomer_outside_is_in_the_same_quarantine_as_those_of_round_1():
+    after = admit(state(), 6, np.array([13.0]), round_number=3, quarantine=True)
+    assert after.cluster_of(6) == 1  # it gets the nearest model
+    assert after.trimmed.tolist() == [False, False, True, False, False]
+    assert after.standing.counts.tolist() == [True, True, False, True, True]
+    inside = admit(state(), 6, np.array([10.5]), round_number=3, quarantine=True)
+    assert inside.standing.counts.all()
+
+
+def test_a_ball_of_two_is_larger_for_a_third():
+    assert admit(state(), 6, np.array([1.7]), round_number=3).cluster_of(6) == 0
 
 
 def test_a_clustering_without_balls_takes_everybody():

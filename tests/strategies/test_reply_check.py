@@ -69,3 +69,26 @@ def test_astronomic_replies_strike_out_without_an_overflow():
         struck = strikes(models, erms, replies)
     assert struck[0]
     assert not struck[1:].any()
+
+
+@pytest.mark.parametrize("dim", [2, 3, 5])
+def test_honest_machines_are_not_excluded_for_being_in_few_dimensions(dim):
+    struck = []
+    for seed in range(20):
+        source = np.random.default_rng([dim, seed])
+        inputs = source.normal(size=(100, 20, dim))
+        hessians = inputs.transpose(0, 2, 1) @ inputs / 20
+        gradients = np.einsum("mni,mn->mi", inputs, source.normal(size=(100, 20))) / 20
+        away = np.linalg.solve(hessians, gradients[..., None])[..., 0]
+        struck.append(strikes(away, np.zeros_like(away), gradients).mean())
+    assert np.mean(struck) <= 0.01
+
+
+def test_a_right_angle_strikes_however_much_the_others_vary():
+    source = np.random.default_rng(0)
+    angles = source.uniform(0, 1.5, size=40)
+    models = np.tile([1.0, 0.0], (40, 1))
+    replies = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    assert not strikes(models, 0 * models, replies).any()
+    replies[0] = [-0.01, 1.0]
+    assert np.flatnonzero(strikes(models, 0 * models, replies)).tolist() == [0]

@@ -3,8 +3,9 @@ import numpy as np
 from strategies.aggregation import mean
 from strategies.algorithm import ThreeStageAlgorithm
 from strategies.clustering import Clustering
+from strategies.late_joining import admit
 from strategies.optimisation import GradientStep, LocalSteps
-from strategies.screening import Screening, Standing
+from strategies.screening import Screening, Standing, _among
 
 MACHINES = np.arange(12)
 
@@ -123,12 +124,98 @@ def test_without_readmission_a_quarantine_never_ends():
     assert state.standing.quarantined[3]
 
 
+def test_those_in_quarantine_do_not_speak_for_each_other():
+    outside = [0, 1, 2, 3, 4, 5]
+    algorithm, state, erms = federation(outside=outside, quarantine=True, readmission=True)
+    for _ in range(4):
+        replies = state.models - erms
+        replies[outside] = 50 + np.random.default_rng(1).normal(size=(6, 8))
+        state = algorithm.advance(state, MACHINES, replies)
+    assert state.standing.quarantined[outside].all()
+
+
+def test_fewer_than_five_others_let_nobody_go():
+    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
+    for few in ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5]):
+        after = state
+        for _ in range(4):
+            replies = after.models - erms
+            replies[3] = replies[0]
+            after = algorithm.advance(after, np.array(few), replies[few])
+        assert after.standing.quarantined[3] == (len(few) == 5)
+
+
+def test_replies_like_the_others_do_not_help_who_claimed_something_else():
+    algorithm, state, erms = in_quarantine_but_sound(readmission=True, reply_check=True)
+    for _ in range(4):
+        replies = state.models - erms
+        replies[3] = replies[0]  # but it claimed that its minimum is elsewhere
+        state = algorithm.advance(state, MACHINES, replies)
+    assert state.standing.quarantined[3]
+
+
+def test_those_in_quarantine_are_no_judges_and_get_no_strikes():
+    outside = [0, 1, 2, 3, 4, 5, 6]
+    algorithm, state, erms = federation(outside=outside, quarantine=True, reply_check=True)
+    replies = state.models - erms
+    replies[outside] = -1000 * replies[outside]
+    state = algorithm.advance(state, MACHINES, replies)
+    assert not state.standing.strikes.any()
+    assert np.allclose(state.models[0], erms[7:].mean(axis=0))
+
+
+def test_a_late_machine_in_quarantine_is_let_go_on_the_same_evidence():
+    algorithm, state, erms = federation(quarantine=True, readmission=True)
+    late = 6 * np.ones(8) / np.sqrt(8)  # the ball ends at 5, for a newcomer at 5.4
+    state = admit(state, 12, late, 2, quarantine=True)
+    everyone = np.append(MACHINES, 12)
+    for number in range(3):
+        assert state.standing.quarantined.tolist() == [False] * 12 + [True], number
+        replies = state.models - erms
+        before = replies.mean(axis=0)
+        expected = state.models[0] - before
+        state = algorithm.advance(state, everyone, np.vstack([replies, replies[0]]))
+        assert np.allclose(state.models[0], expected)  # it has no influence
+    assert state.standing.counts.all()
+
+
+def test_rounds_without_a_reply_neither_add_to_the_evidence_nor_end_it():
+    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
+    there = np.delete(MACHINES, 3)
+    for number in range(5):
+        replies = state.models - erms
+        replies[3] = replies[0]
+        machines = MACHINES if number in (0, 2, 4) else there
+        state = algorithm.advance(state, machines, replies[machines])
+        assert state.standing.quarantined[3] == (number < 4)
+
+
+def test_rounds_with_too_few_to_compare_with_say_nothing():
+    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
+    few = np.array([0, 1, 2, 3, 4])
+    for machines in (MACHINES, MACHINES, few, MACHINES):
+        assert state.standing.quarantined[3]
+        replies = state.models - erms
+        replies[3] = replies[0]
+        state = algorithm.advance(state, machines, replies[machines])
+    assert not state.standing.quarantined[3]
+
+
 def test_a_newcomer_has_a_clean_record():
     standing = Standing(
         np.array([True, False]), np.array([0, 2]), np.array([False, True]), np.array([1, 0])
     )
-    grown = standing.with_newcomer(1)
+    grown = standing.with_newcomer(1, quarantined=False)
     assert grown.quarantined.tolist() == [True, False, False]
     assert grown.strikes.tolist() == [0, 0, 2]
     assert grown.excluded.tolist() == [False, False, True]
     assert grown.evidence.tolist() == [1, 0, 0]
+    assert standing.with_newcomer(2, quarantined=True).quarantined.tolist() == [True, False, True]
+
+
+def test_honest_replies_from_quarantine_are_among_those_of_a_small_cluster():
+    source = np.random.default_rng(0)
+    inside = [
+        _among(source.normal(size=(20, 40)), source.normal(size=(5, 40))).mean() for _ in range(40)
+    ]
+    assert np.mean(inside) >= 0.98

@@ -1,0 +1,140 @@
+"""What `preset=tagma` should reach, and whether the rows of trials show it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bench.reproduce.beyond_constants import constant_claims, limit_claims
+from bench.reproduce.beyond_rows import k_found, mean, perfect
+from bench.reproduce.beyond_settings import (
+    ATTACKS,
+    BOTH,
+    CLUSTERS,
+    FEW_DIMENSIONS,
+    IMPOSTERS,
+    INFILTRATE,
+    NUMBERS,
+    ORACLE,
+)
+from bench.reproduce.claims import Claim, verdict
+from bench.reproduce.experiment import Row, values
+
+
+def claims(rows: Sequence[Row]) -> list[Claim]:
+    """All of them."""
+    return [
+        *error_claims(rows),
+        *clustering_claims(rows),
+        *few_dimensions(rows),
+        *bound_claims(rows),
+        *attack_claims(rows),
+        *imposter_claims(rows),
+        *constant_claims(rows),
+        *limit_claims(rows),
+    ]
+
+
+def error_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Errors against those without liars."""
+    found = []
+    for label in BOTH:
+        ours, paper, oracle = (mean(rows, label, name) for name in ("tagma", "paper", "oracle"))
+        found.append(
+            Claim(
+                f"{label}: at most 1.05 times that without liars",
+                f"{ours:.4f}, without liars {oracle:.4f}: {ours / oracle:.3f} times; the paper, "
+                f"60 % of labels given: {paper:.4f}",
+                verdict(ours <= 1.05 * oracle),
+            )
+        )
+    return found
+
+
+def clustering_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Perfect clusters, their number, and the CPU time, the median over trials."""
+    found = []
+    for label in CLUSTERS:
+        share = perfect(rows, label)
+        found.append(
+            Claim(f"{label}: perfect in 95 %", f"{100 * share:.0f} %", verdict(share >= 0.95))
+        )
+    for label in NUMBERS:
+        right = k_found(rows, label)
+        found.append(
+            Claim(f"{label}: K found in 90 %", f"{100 * right:.0f} %", verdict(right >= 0.9))
+        )
+    for label in CLUSTERS:
+        ours, theirs = (
+            float(np.median(values(rows, name, method=label)))
+            for name in ("seconds", "seconds, trimmed K-means")
+        )
+        found.append(
+            Claim(
+                f"{label}: a third of the CPU time of trimmed K-means, 20 restarts",
+                f"{1e3 * ours:.1f} ms, {1e3 * theirs:.1f} ms: {ours / theirs:.2f} times",
+                verdict(3 * ours <= theirs),
+            )
+        )
+    return found
+
+
+def few_dimensions(rows: Sequence[Row]) -> list[Claim]:
+    """Where nothing is promised: what is found, and how far apart the nearest clusters are."""
+    found = []
+    for label in FEW_DIMENSIONS:
+        gap = float(np.median(values(rows, "gap", method=label)))
+        found.append(
+            Claim(
+                label,
+                f"K found in {100 * k_found(rows, label):.0f} %, "
+                f"{100 * mean(rows, label, 'misclustering'):.1f} % misclustered; nearest centres "
+                f"{gap:.1f} standard deviations apart",
+                "-",
+            )
+        )
+    return found
+
+
+def bound_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Error bounds against errors."""
+    found = []
+    for label in BOTH:
+        covered, times = mean(rows, label, "covered"), mean(rows, label, "bound over error")
+        found.append(
+            Claim(
+                f"{label}: bounds cover 90 to 100 % of clusters",
+                f"{100 * covered:.1f} %; {times:.2f} times the error",
+                verdict(covered >= 0.9),
+            )
+        )
+    return found
+
+
+def attack_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Both presets under every attack."""
+    oracle = mean(rows, ORACLE, "error")
+    found = []
+    for attack in ATTACKS:
+        paper, ours = (mean(rows, f"{attack}: {name}", "error") for name in ("paper", "tagma"))
+        limit = 1.1 * (oracle if attack == INFILTRATE else paper)
+        than = "that without liars" if attack == INFILTRATE else "the paper's"
+        found.append(
+            Claim(
+                f"attack {attack}, alpha = 0.3: at most 1.1 times {than}",
+                f"{ours:.4g}; the paper's {paper:.4g}; without liars {oracle:.4g}",
+                verdict(ours <= limit),
+            )
+        )
+    return found
+
+
+def imposter_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Liars that nothing gives away."""
+    found = []
+    for label in IMPOSTERS:
+        ours, paper, oracle = (mean(rows, label, name) for name in ("tagma", "paper", "oracle"))
+        measured = f"{ours:.4f}; the paper, 60 % of labels given: {paper:.4f}; oracle {oracle:.4f}"
+        found.append(
+            Claim(f"{label}: at most 1.1 times the paper's", measured, verdict(ours <= 1.1 * paper))
+        )
+    return found

@@ -1,0 +1,61 @@
+"""Whether what `preset=tagma` should reach hangs on its constants."""
+
+from collections.abc import Sequence
+
+from bench.reproduce.beyond_rows import k_found, mean, perfect
+from bench.reproduce.beyond_settings import ALL_ALPHAS, CLUSTERS, CONSTANTS, LIMITS, NUMBERS
+from bench.reproduce.claims import Claim, verdict
+from bench.reproduce.experiment import Row
+
+_LABEL_OF = {setting: label for label, setting in CONSTANTS.items()}
+
+
+def constant_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Stage II with every constant changed: the worst setting, and over all alphas the error."""
+    ending = ": misclustering"
+    names = dict.fromkeys(
+        key.removesuffix(ending)
+        for row in rows
+        if row["method"] in CONSTANTS
+        for key in row
+        if key.endswith(ending)
+    )
+    found = []
+    for name in names:
+        flawless = min(perfect(rows, _LABEL_OF[label], f"{name}: ") for label in CLUSTERS)
+        right = min(k_found(rows, _LABEL_OF[label], f"{name}: ") for label in NUMBERS)
+        ratio = max(mean(rows, _LABEL_OF[label], f"{name}: ratio") for label in ALL_ALPHAS)
+        found.append(
+            Claim(
+                name,
+                f"perfect in {100 * flawless:.0f} %, K found in {100 * right:.0f} %, "
+                f"{ratio:.3f} times the error without liars",
+                verdict(flawless >= 0.95 and right >= 0.9 and ratio <= 1.05),
+            )
+        )
+    return found
+
+
+def limit_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Stage III with every constant changed."""
+    ending = ", flipped: ratio"
+    names = dict.fromkeys(
+        key.removesuffix(ending)
+        for row in rows
+        if row["method"] == LIMITS
+        for key in row
+        if key.endswith(ending)
+    )
+    found = []
+    for name in names:
+        lies, none = (mean(rows, LIMITS, f"{name}, {kind}: ratio") for kind in ("flipped", "none"))
+        lost = mean(rows, LIMITS, f"{name}, none: honest excluded")
+        found.append(
+            Claim(
+                f"stage III, {name}",
+                f"30 % flipped: {lies:.3f}, none: {none:.3f} times the error without them; "
+                f"{100 * lost:.1f} % of honest machines excluded",
+                verdict(lies <= 1.1 and none <= 1.05),
+            )
+        )
+    return found

@@ -1,0 +1,67 @@
+"""The settings in which `tagma reproduce beyond` looks at `preset=tagma`, by their labels."""
+
+ALPHAS = (0, 0.1, 0.2, 0.3, 0.4)
+
+Settings = dict[str, tuple[str, ...]]
+
+CLUSTERS: Settings = {
+    f"n = {n}, sigma = {sigma}, alpha = {alpha}": (
+        f"task.samples={n}", f"task.noise={sigma}", f"attack.fraction={alpha}",
+    )
+    for n, sigma, alpha in (
+        (200, 2, 0), (200, 2, 0.1), (200, 2, 0.3), (200, 2, 0.4), (120, 3, 0.3), (65, 3, 0.3),
+    )
+} | {
+    "sizes .4 .25 .15 .1 .1, alpha = 0.2": (
+        "task.sizes=[0.4,0.25,0.15,0.1,0.1]", "attack.fraction=0.2",
+    ),
+    "K = 10, m = 200, alpha = 0.2": (
+        "task.clusters=10", "task.machines=200", "attack.fraction=0.2",
+    ),
+}  # fmt: skip
+"""Where clusters should be perfect."""
+
+NUMBERS: Settings = {
+    f"K = {k}, alpha = 0.2": (f"task.clusters={k}", "attack.fraction=0.2") for k in (1, 2, 5, 8)
+}
+"""Where K should be found."""
+
+ALL_ALPHAS = (*(f"n = 200, sigma = 2, alpha = {a}" for a in (0, 0.1, 0.3, 0.4)),
+              "K = 5, alpha = 0.2")  # fmt: skip
+"""Those of the above that are the same but for the share of liars."""
+
+FEW_DIMENSIONS: Settings = {
+    f"d = {d}, n = {n}, alpha = {alpha}": (
+        f"task.dim={d}", f"task.samples={n}", f"attack.fraction={alpha}",
+    )
+    for d, n in ((20, 80), (10, 100), (10, 40), (5, 200), (5, 20))
+    for alpha in (0, 0.3)
+}  # fmt: skip
+"""Where clusters come close to each other, and nothing is promised."""
+
+ERRORS: Settings = {f"error, alpha = {alpha}": (f"attack.fraction={alpha}",) for alpha in ALPHAS}
+CORRELATED: Settings = {
+    f"error, correlated inputs, alpha = {alpha}": (
+        f"attack.fraction={alpha}", "task.covariance=ar1", "task.correlation=0.5",
+        "optimiser.step=0.33",
+    )
+    for alpha in (0, 0.2, 0.3)
+}  # fmt: skip
+BOTH: Settings = {**ERRORS, **CORRELATED}
+"""Where the error should be that of a federation without liars."""
+
+IMPOSTERS = {f"imposters, {share} of a cluster": share for share in (0.3, 0.6)}
+INFILTRATE = "infiltrate, flipped gradients"
+ATTACKS: Settings = {
+    name: (f"attack={name}",)
+    for name in (
+        "alie", "bridge", "fake_cluster", "garbage", "gaussian_noise", "infiltrate", "inflate",
+        "ipm", "label_flip", "lazy", "mimic", "min_max", "min_sum", "mixed",
+        "poisoned_regression", "random_model", "sign_flip", "sleeper", "split", "stale", "starve",
+        "trimmed_mean_attack",
+    )
+} | {INFILTRATE: ("attack=infiltrate", "attack.later=sign_flip")}  # fmt: skip
+ORACLE = "without the liars"
+
+CONSTANTS = {f"constants of stage II, {label}": label for label in (CLUSTERS | NUMBERS)}
+LIMITS = "constants of stage III"
