@@ -22,6 +22,7 @@ from bench.report.page import environment
 from bench.report.pictures import places
 from bench.report.ranking import leaderboard
 from bench.report.sheets import write_sheets
+from bench.report.telling import LEAST_SEEDS
 from bench.report.words import NOT_KNOWN
 
 
@@ -60,6 +61,8 @@ def _write(bench: Bench, figures: Path) -> str:
             figures=bench_words.bench_figures_row(bench),
             standings=standings,
             standing_words=bench_words.standing_words,
+            under_words=bench_words.under_words,
+            least_seeds=LEAST_SEEDS,
             interval_words=bench_words.interval_words,
             metric=metric_name(bench),
             defence_look=band_look,
