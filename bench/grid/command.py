@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from bench.grid.cell import GridCell
 from bench.grid.expand import Place, expand
@@ -81,6 +82,12 @@ def _cells_folder(plan: Plan) -> Path:
     except OSError as error:
         raise SettingError(
             "bench.folder", plan.folder, f"cannot be made ({error.strerror})"
+        ) from None
+    try:
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise SettingError(
+            "bench.folder", plan.folder, f"cannot be written to ({error.strerror})"
         ) from None
     return folder
 

@@ -339,6 +339,15 @@ def test_failed_runs_are_listed_with_their_reason_and_hostile_words_stay_words(
         ElementTree.parse(file)
 
 
+def test_a_picture_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None:
+    path = bench_folder(tmp_path / "bench")
+    for content, name in (("{", "alie-tagma-0"), ("[]", "alie-paper-0")):
+        (path / "cells" / name / "metrics.json").write_text(content)
+    page = Page(write_bench_report(path))
+    assert "left out: cells/alie-tagma-0, cells/alie-paper-0." in page.text("p")
+    assert len(page.having("figure", **{"class": "places"})) == 1
+
+
 def test_a_bench_without_known_truth_has_a_page_that_says_so(tmp_path: Path) -> None:
     rows = [row | {"estimation_error": "", "misclustering": ""} for row in grid_rows()]
     path = bench_folder(tmp_path / "bench", rows, pictures=False, metrics=[])
