@@ -13,6 +13,7 @@ from bench.report.telling import LEAST_SEEDS
 from bench.report.words import NOT_KNOWN, Figure
 
 _NAMED = 3
+_LINES = 10
 
 
 def bench_verdict(bench: Bench, standings: Sequence[Standing]) -> str:
@@ -119,6 +120,23 @@ def standing_words(one: Standing) -> str:
     if one.behind is None:
         return f"{whole}{UNKNOWN}"
     return f"{whole}{'tied: ' if one.tied else ''}{shown(one.behind)}"
+
+
+def terminal_lines(bench: Bench, standings: Sequence[Standing]) -> list[str]:
+    """The verdict and the first of every setting's leaderboard, for a terminal."""
+    lines = [bench_verdict(bench, standings)]
+    if not bench.known() or len(bench.defences) == 1:
+        return lines
+    width = max(len(one.defence) for one in standings)
+    for setting in bench.settings_varied[:_NAMED]:
+        lines += [f"{setting}:"] if setting else []
+        own = [one for one in standings if one.setting == setting][:_LINES]
+        lines += [
+            f"{one.rank:3}  {one.defence:{width}}  {shown(one.score.value):>9}"
+            f"{under_words(one, '  under ')}"
+            for one in own
+        ]
+    return lines
 
 
 def interval_words(one: Interval) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from bench.report import write_bench_report, write_run_report
 from bench.report.bands import band_look, error_axis
+from bench.report.bench_words import terminal_lines
 from bench.report.curves import step_panels, sweep_panels
 from bench.report.grid_reading import read_bench
 from bench.report.heatmap import COLOURS, Value, draw_heatmap, ink_on
@@ -97,6 +98,20 @@ def duel(path: Path, first: list[float], second: list[float]) -> dict[str, Any]:
     defence = DEFENCE | {"values": ["first", "second"]}
     index: dict[str, Any] = {"axes": [ATTACK, defence]}
     return board(path, [row for row in rows if row["estimation_error"] != ""], **index)
+
+
+def test_attacks_that_harm_alike_are_counted_and_the_terminal_has_the_leaderboard(
+    tmp_path: Path,
+) -> None:
+    rows = [row | {"estimation_error": 0.2} for row in rows_where(defence="tagma")]
+    rows += [row | {"estimation_error": 0.5} for row in rows_where(defence="paper", attack="alie")]
+    bench = read_bench(bench_folder(tmp_path / "bench", rows, pictures=False))
+    lines = terminal_lines(bench, leaderboard(bench))
+    assert "under none and 2 more alike" in lines[0]
+    assert [line.split()[:3] for line in lines[1:]] == [
+        ["1", "tagma", "0.200"],
+        ["2", "paper", "0.500"],
+    ]
 
 
 def test_six_seeds_that_agree_tell_two_defences_apart_five_do_not_and_disputed_ones_tie(
