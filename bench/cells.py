@@ -43,6 +43,9 @@ class Cell(Protocol):
     def run(self) -> dict[str, Any]:
         """Compute the result."""
 
+    def whole(self, result: Mapping[str, Any]) -> bool:
+        """Whether a kept result has what a result of this cell has."""
+
 
 @dataclass(frozen=True)
 class RunCell:
@@ -69,6 +72,10 @@ class RunCell:
             inprocess.run(settings, Path(scratch), lambda event: None)
             return read_metrics(Path(scratch))
 
+    def whole(self, result: Mapping[str, Any]) -> bool:
+        """Anything but nothing."""
+        return bool(result)
+
 
 @dataclass(frozen=True)
 class ArrayCell:
@@ -88,6 +95,10 @@ class ArrayCell:
         """Call the function."""
         result: dict[str, Any] = locate(self.function, "function")(**dict(self.arguments))
         return result
+
+    def whole(self, result: Mapping[str, Any]) -> bool:
+        """Anything but nothing."""
+        return bool(result)
 
 
 def result_file(folder: Path, key: str) -> Path:
@@ -120,7 +131,7 @@ def _write_files(place: Path, partial: Path, files: Mapping[str, bytes]) -> None
 def read_result(folder: Path, key: str) -> dict[str, Any] | None:
     """The kept result of a cell, if there is one; a damaged file counts as none."""
     try:
-        result: dict[str, Any] = json.loads(result_file(folder, key).read_text())
+        result = json.loads(result_file(folder, key).read_text())
     except (FileNotFoundError, ValueError):
         return None
-    return result
+    return result if isinstance(result, dict) else None

@@ -15,6 +15,8 @@ from uuid import uuid4
 
 import psutil
 
+from bench.partial import whole_file
+
 _SILENCE = 120.0
 """Seconds after which a claim that is not renewed is void."""
 _RENEWAL = 20.0
@@ -45,9 +47,8 @@ class Claims:
         except FileExistsError:
             if not self._void(file):
                 return False
-            partial = self._folder / f".{key}.{uuid4().hex}"
-            partial.write_text(self._me)
-            os.replace(partial, file)
+            with whole_file(file) as partial:
+                partial.write_text(self._me)
         self._mine.add(key)
         return True
 
@@ -89,7 +90,7 @@ class Claims:
         probe = self._folder / f".now.{uuid4().hex}"
         probe.touch()
         now = probe.stat().st_mtime
-        probe.unlink()
+        probe.unlink(missing_ok=True)
         return now
 
 

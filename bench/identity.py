@@ -7,6 +7,7 @@ data files, the attacks that an attack turns to. What cannot change a number doe
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,7 +74,7 @@ def _named(settings: Any) -> Iterator[str]:
     elif isinstance(settings, list | tuple):
         for value in settings:
             yield from _named(value)
-    elif isinstance(settings, str) and "." in settings:
+    elif isinstance(settings, str):
         yield from _fingerprint(Path(settings))
 
 
@@ -87,7 +88,9 @@ def _foreign_module(name: str) -> Iterator[str]:
 
 
 def _fingerprint(file: Path) -> Iterator[str]:
-    if file.is_file():
+    with suppress(OSError, ValueError):  # what cannot be the name of a file
+        if not file.is_file():
+            return
         status = file.stat()
         yield _content_hash(file, status.st_mtime_ns, status.st_size)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.cells import FILES, Cell, write_result
 from bench.identity import code_fingerprint
-from bench.workers import ONE_THREAD, Ended, too_long, work
+from bench.workers import ONE_THREAD, Ended, printable, too_long, work
 from tagma.errors import EngineError
 
 _ENVIRONMENT = dict.fromkeys(
@@ -87,7 +87,7 @@ class RayWorkers:
         try:
             code, result, error = self._ray.get(task)
         except self._ray.exceptions.RayError as problem:
-            return Ended(key, None, " ".join(str(problem).split()))
+            return Ended(key, None, printable(" ".join(str(problem).split())))
         if code != code_fingerprint():
             return Ended(key, None, "a machine of the cluster has another version of the code")
         if result is not None:

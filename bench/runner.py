@@ -78,7 +78,9 @@ class _Work:
     def through(self, cells: Sequence[Cell], pool: Workers) -> list[Outcome]:
         """Start what is missing and wait for it, or for others who are at it."""
         keys = [cell.key for cell in cells]
-        missing = {key: cell for key, cell in zip(keys, cells, strict=True) if not self._kept(key)}
+        missing = {
+            key: cell for key, cell in zip(keys, cells, strict=True) if not self._kept(key, cell)
+        }
         self._tell(keys)
         waiting = deque(missing)
         while waiting or self.running:
@@ -96,21 +98,22 @@ class _Work:
             if not pool.free:
                 return
             key = waiting.popleft()
-            if self._kept(key):
+            if self._kept(key, cells[key]):
                 continue
             if not self.claims.take(key):
                 waiting.append(key)  # someone is at it; look again later
-            elif self._kept(key):
+            elif self._kept(key, cells[key]):
                 self.claims.drop(key)  # finished between the look and the claim
             else:
                 pool.start(key, cells[key])
                 self.running.add(key)
 
-    def _kept(self, key: str) -> bool:
+    def _kept(self, key: str, cell: Cell) -> bool:
         result = read_result(self.folder, key)
-        if result is not None:
-            self.ends[key] = Ended(key, result, None)
-        return result is not None
+        if result is None or not cell.whole(result):
+            return False
+        self.ends[key] = Ended(key, result, None)
+        return True
 
     def _tell(self, keys: Sequence[str]) -> None:
         done = sum(key in self.ends and self.ends[key].result is not None for key in keys)

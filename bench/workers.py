@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bench.cells import FILES, Cell, write_result
+from bench.identity import code_fingerprint
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _UP = "up"
+_OTHER_CODE = "the code has changed since this command began: start it again"
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class _Worker:
         context = get_context("spawn")
         self.line, other = context.Pipe()
         self.process: BaseProcess = context.Process(
-            target=_serve, args=(other, folder, os.getpid()), daemon=True
+            target=_serve, args=(other, folder, os.getpid(), code_fingerprint()), daemon=True
         )
         with _environment(ONE_THREAD):
             self.process.start()
@@ -150,18 +152,27 @@ def work(cell: Cell) -> tuple[dict[str, Any] | None, str | None]:
     try:
         return cell.run(), None
     except Exception as problem:  # one bad cell must not end the others
-        return None, f"{type(problem).__name__}: {problem}"
+        return None, printable(f"{type(problem).__name__}: {problem}")
 
 
-def _serve(line: Connection, folder: Path, parent: int) -> None:
-    """A worker: results are kept here, so what is finished when the parent is killed stays so."""
+def printable(text: str) -> str:
+    """The text without lone surrogates, which no encoding can write."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _serve(line: Connection, folder: Path, parent: int, code: str) -> None:
+    """A worker: results are kept here, so what is finished when the parent is killed stays so.
+
+    It has read the code anew, and a result of other code than the parent's has no place under the
+    parent's key.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     _end_with(parent)
     sys.path.append(os.getcwd())  # as in the parent: plugins of the user's own
     line.send(_UP)
     while True:
         key, cell = line.recv()
-        result, error = work(cell)
+        result, error = work(cell) if code == code_fingerprint() else (None, _OTHER_CODE)
         if result is not None:
             write_result(folder, key, result)
             result.pop(FILES, None)

@@ -1,13 +1,16 @@
 """An axis of a grid: a setting with a list of values, or named sets of settings."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from bench.grid.columns import RESERVED
 from tagma.errors import TagmaError
 from tagma.settings import is_setting
 
 _ROLES = {"attack": "attack", "attack.fraction": "fraction", "defence": "defence"}
+_DEFENDING = ("strategy", "clustering", "aggregation", "preset")
+"""Settings that are defences, if the grid has no other."""
 ROLES = ("attack", "defence", "fraction", "other")
 Plain = str | int | float | bool | None
 
@@ -46,6 +49,9 @@ def axis_of(key: str, entries: Any, role: str | None = None, known: Sequence[str
 
     A list holds plain values of the setting `key`, and mappings for those with a name.
     """
+    if key in RESERVED or key == "seeds" or key.startswith("bench."):
+        hint = "see `seeds`" if key in ("seed", "seeds") else "call it something else"
+        raise TagmaError(f"bench.axes.{key}: a grid has this name for something else; {hint}")
     if isinstance(entries, Mapping):
         entries = [{name: overrides} for name, overrides in entries.items()]
     if not isinstance(entries, list):
@@ -57,6 +63,19 @@ def axis_of(key: str, entries: Any, role: str | None = None, known: Sequence[str
         else:
             values.append(_plain(key, entry, known))
     return Axis(key, _different(key, values), role or _ROLES.get(key, "other"))
+
+
+def with_defences(axes: Sequence[Axis], told: Container[str]) -> tuple[Axis, ...]:
+    """The axes, those of defending settings as defences, unless one is already.
+
+    Of several, the combinations are the defences. `told`: axes whose role the grid gives.
+    """
+    if any(axis.role == "defence" for axis in axes):
+        return tuple(axes)
+    return tuple(
+        replace(axis, role="defence") if axis.key in _DEFENDING and axis.key not in told else axis
+        for axis in axes
+    )
 
 
 def _named(key: str, name: str, overrides: Any) -> Value:

@@ -3,6 +3,7 @@
 import logging
 import platform
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -21,6 +22,15 @@ from tagma.settings import Settings, adopt
 
 _PICTURE = (METRICS, HISTORY, CLUSTERS, MODELS)
 """The files of a run that a picture of its machines is drawn from."""
+_PARTS = {
+    "metrics": {
+        "estimation_error", "estimation_error_per_round", "misclustering",
+        "misclustering_per_iteration", "oracle_error", "clusters", "replies", "seconds", "messages",
+    },
+    "provenance": {"code", "version"},
+    "timing": {"seconds", "machine"},
+}  # fmt: skip
+"""What the tables need of a result."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,11 @@ class GridCell:
         }
         result = {"metrics": metrics, "provenance": versions(), "timing": timing}
         return result | {FILES: files} if self.picture else result
+
+    def whole(self, result: Mapping[str, Any]) -> bool:
+        """Whether the tables can be made of it."""
+        parts = ((result.get(name), needed) for name, needed in _PARTS.items())
+        return all(isinstance(part, dict) and part.keys() >= needed for part, needed in parts)
 
 
 @cache

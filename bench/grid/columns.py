@@ -1,7 +1,6 @@
 """Tables as CSV and Parquet: the same bytes for the same rows."""
 
 import csv
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,23 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from bench.partial import whole_file
+
 TEXT, WHOLE, NUMBER = "text", "whole", "number"
 Columns = dict[str, str]
 """Names of columns and what they hold."""
 Row = dict[str, Any]
+SCORES: Columns = {
+    "estimation_error": NUMBER, "misclustering": NUMBER, "oracle_error": NUMBER,
+    "error_without_liars": NUMBER, "clusters_found": WHOLE, "replies_used": WHOLE,
+    "replies_rejected": WHOLE, "suspects": WHOLE,
+}  # fmt: skip
+PROVENANCE: Columns = dict.fromkeys(
+    ("config", "code", "version", "python", "numpy", "torch", "flwr"), TEXT
+)
+OUTCOME: Columns = {"seed": WHOLE, "status": TEXT, "reason": TEXT}
+RESERVED = frozenset({"cell", *OUTCOME, *SCORES, *PROVENANCE})
+"""The columns of every grid's table: no axis may have such a name."""
 _TYPES = {TEXT: pa.string(), WHOLE: pa.int64(), NUMBER: pa.float64()}
 _PYTHON = {TEXT: str, WHOLE: int, NUMBER: float}
 
@@ -20,19 +32,20 @@ _PYTHON = {TEXT: str, WHOLE: int, NUMBER: float}
 def write_table(path: Path, columns: Columns, rows: Iterable[Mapping[str, Any]]) -> None:
     """PATH.csv and PATH.parquet, each of which appears whole; what a row does not have is empty."""
     typed = [[_typed(row.get(name), kind) for name, kind in columns.items()] for row in rows]
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    with partial.open("w", newline="", encoding="utf-8") as file:
+    with (
+        whole_file(path.with_suffix(".csv")) as partial,
+        partial.open("w", newline="", encoding="utf-8") as file,
+    ):
         table = csv.writer(file, lineterminator="\n")
         table.writerow(columns)
         table.writerows([["" if v is None else v for v in row] for row in typed])
-    os.replace(partial, path.with_suffix(".csv"))
     by_column = list(zip(*typed, strict=True)) or [()] * len(columns)
     arrays = [
         pa.array(values, _TYPES[kind])
         for values, kind in zip(by_column, columns.values(), strict=True)
     ]
-    parquet.write_table(pa.table(arrays, names=list(columns)), partial, compression="zstd")
-    os.replace(partial, path.with_suffix(".parquet"))
+    with whole_file(path.with_suffix(".parquet")) as partial:
+        parquet.write_table(pa.table(arrays, names=list(columns)), partial, compression="zstd")
 
 
 def _typed(value: Any, kind: str) -> Any:

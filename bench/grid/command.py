@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from bench.grid.cell import GridCell
 from bench.grid.expand import Place, expand
@@ -12,6 +13,9 @@ from bench.grid.results import write_results
 from bench.progress import CellProgress
 from bench.ray_workers import RayWorkers
 from bench.report.bench_report import write_bench_report
+from bench.report.bench_words import terminal_lines
+from bench.report.grid_reading import read_bench
+from bench.report.ranking import leaderboard
 from bench.runner import Outcome, run_cells
 from bench.workers import LocalWorkers, Workers
 from launch.console import notices, say, warn
@@ -63,7 +67,10 @@ def main(name: str, arguments: Sequence[str]) -> None:
         ends = run_cells(list(cells.values()), kept, workers=workers, progress=progress)
     outcomes = dict(zip(cells, ends, strict=True))
     write_results(plan, places, outcomes, shlex.join(["tagma", "bench", f"bench={name}", *given]))
-    say(f"report: {write_bench_report(plan.folder)}")
+    report = write_bench_report(plan.folder)
+    bench = read_bench(plan.folder)
+    say("\n".join(terminal_lines(bench, leaderboard(bench))))
+    say(f"report: {report}")
     _tell_failures(ends)
 
 
@@ -81,6 +88,12 @@ def _cells_folder(plan: Plan) -> Path:
     except OSError as error:
         raise SettingError(
             "bench.folder", plan.folder, f"cannot be made ({error.strerror})"
+        ) from None
+    try:
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise SettingError(
+            "bench.folder", plan.folder, f"cannot be written to ({error.strerror})"
         ) from None
     return folder
 

@@ -12,7 +12,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
-from bench.grid.axis import ROLES, Axis, axis_of
+from bench.grid.axis import ROLES, Axis, axis_of, with_defences
 from bench.grid.skipping import Rule, check_rules
 from tagma.errors import SettingError, TagmaError
 from tagma.plugins import settings_of
@@ -66,7 +66,7 @@ def read_plan(name: str, arguments: Sequence[str]) -> Plan:
     return Plan(
         name=stem,
         title=checked["title"] or stem,
-        axes=axes,
+        axes=with_defences(axes, checked["roles"] or {}),
         seeds=_seeds(checked["seeds"]),
         common=tuple(common.values()),
         reference=tuple(checked["reference"] or ()),
@@ -105,10 +105,16 @@ def _file_values(name: str) -> dict[str, Any]:
     except OSError:
         known = f"there is no such grid; known: {', '.join(choices('bench'))}, or a file: my.yaml"
         raise SettingError("bench", name, known) from None
+    except UnicodeDecodeError:
+        raise SettingError("bench", name, "is not UTF-8 text") from None
     except yaml.YAMLError as error:
         problem = " ".join(str(error).split())
         raise SettingError("bench", name, f"is not YAML ({problem})") from None
-    if not isinstance(values, dict) or not isinstance(values.get("axes"), dict):
+    if (
+        not isinstance(values, dict)
+        or not isinstance(values.get("axes"), dict)
+        or not values["axes"]
+    ):
         raise SettingError("bench", name, "must have `axes`: see conf/bench/quick.yaml")
     return values
 
@@ -164,8 +170,15 @@ def _changed(
             common.pop(key, None)
         else:
             common[key] = str(override.input_line)
+    setter: dict[str, str] = {}
     for axis in axes.values():
-        for given in {_key(text) for value in axis.values for text in value.overrides}:
+        for given in sorted({_key(text) for value in axis.values for text in value.overrides}):
+            if given in setter:
+                raise TagmaError(
+                    f"{given}: both the axis {setter[given]} and the axis {axis.key} set this; "
+                    "leave it to one of them"
+                )
+            setter[given] = axis.key
             if given in common and given != axis.key:
                 raise TagmaError(
                     f"{common[given]}: the values of the axis {axis.key} set this themselves; "

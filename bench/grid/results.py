@@ -1,7 +1,6 @@
 """The folder of a grid: bench.json and the tables, all made from finished cells."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from bench.grid.rows import (
     table_rows,
     timing_rows,
 )
+from bench.partial import whole_file
 from bench.runner import Outcome
 
 
@@ -36,9 +36,8 @@ def write_results(
     shares = curve_rows(of_grid, "misclustering_per_iteration", "iteration", "misclustering")
     write_table(folder / "iterations", ITERATIONS, shares)
     about = _about(plan, places, outcomes, command)
-    partial = folder / f".bench.json.{os.getpid()}"
-    partial.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    os.replace(partial, folder / "bench.json")
+    with whole_file(folder / "bench.json") as partial:
+        partial.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
 def _about(

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from bench.grid.axis import Axis
-from bench.grid.columns import NUMBER, TEXT, WHOLE, Columns, Row
+from bench.grid.columns import NUMBER, OUTCOME, PROVENANCE, SCORES, TEXT, WHOLE, Columns, Row
 from bench.grid.expand import Place
 from bench.runner import Outcome
 
@@ -19,14 +19,6 @@ TIMINGS: Columns = {
 }  # fmt: skip
 ROUNDS: Columns = {"cell": TEXT, "round": WHOLE, "estimation_error": NUMBER}
 ITERATIONS: Columns = {"cell": TEXT, "iteration": WHOLE, "misclustering": NUMBER}
-_SCORES: Columns = {
-    "estimation_error": NUMBER, "misclustering": NUMBER, "oracle_error": NUMBER,
-    "error_without_liars": NUMBER, "clusters_found": WHOLE, "replies_used": WHOLE,
-    "replies_rejected": WHOLE, "suspects": WHOLE,
-}  # fmt: skip
-_PROVENANCE: Columns = dict.fromkeys(
-    ("config", "code", "version", "python", "numpy", "torch", "flwr"), TEXT
-)
 
 
 def table_columns(axes: Sequence[Axis]) -> Columns:
@@ -36,8 +28,7 @@ def table_columns(axes: Sequence[Axis]) -> Columns:
         names = [value.name for value in axis.values]
         numbers = all(isinstance(n, int | float) and not isinstance(n, bool) for n in names)
         own[axis.key] = NUMBER if numbers else TEXT
-    fixed: Columns = {"seed": WHOLE, "status": TEXT, "reason": TEXT}
-    return {"cell": TEXT} | own | fixed | _SCORES | _PROVENANCE
+    return {"cell": TEXT} | own | OUTCOME | SCORES | PROVENANCE
 
 
 def table_rows(places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> Iterator[Row]:

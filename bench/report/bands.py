@@ -1,7 +1,7 @@
 """Curves of several defences in small panels: a mean over seeds, and a band of its interval.
 
 Curves differ by colour, dash and mark. Values that are not finite, or far above all others, are
-triangles on the top edge.
+arrows on the top edge.
 """
 
 import math

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from bench.partial import whole_file
 from bench.report import bench_tables, bench_words
 from bench.report.bands import band_look
 from bench.report.bench_figures import (
@@ -22,6 +23,7 @@ from bench.report.page import environment
 from bench.report.pictures import places
 from bench.report.ranking import leaderboard
 from bench.report.sheets import write_sheets
+from bench.report.telling import LEAST_SEEDS
 from bench.report.words import NOT_KNOWN
 
 
@@ -33,14 +35,15 @@ def write_bench_report(folder: Path) -> Path:
     path = folder / "report.html"
     page = _write(read_bench(folder), folder / "figures")
     # Reasons of failures may hold a lone surrogate, which no encoding can write.
-    path.write_text(page, encoding="utf-8", errors="replace")
+    with whole_file(path) as partial:
+        partial.write_text(page, encoding="utf-8", errors="replace")
     return path
 
 
 def _write(bench: Bench, figures: Path) -> str:
     """The page; the figures are written on the way. Everything that came from a file is escaped."""
     standings = leaderboard(bench)
-    pictures = places(bench, standings)
+    pictures, unreadable = places(bench, standings)
     sheets = {
         "leaderboard": leaderboard_sheet(bench, standings),
         "heatmap": heatmap_sheet(bench, standings),
@@ -60,6 +63,8 @@ def _write(bench: Bench, figures: Path) -> str:
             figures=bench_words.bench_figures_row(bench),
             standings=standings,
             standing_words=bench_words.standing_words,
+            under_words=bench_words.under_words,
+            least_seeds=LEAST_SEEDS,
             interval_words=bench_words.interval_words,
             metric=metric_name(bench),
             defence_look=band_look,
@@ -67,6 +72,7 @@ def _write(bench: Bench, figures: Path) -> str:
             not_known=NOT_KNOWN,
             sweeps=sweeps,
             places=pictures,
+            unreadable=unreadable,
             keys=keys(bench),
             spent=bench_tables.spent_rows(bench),
             failed=bench_tables.failed_rows(bench),

@@ -9,42 +9,78 @@ from bench.report.grid import ALL, Bench
 from bench.report.numerals import UNKNOWN, count, duration
 from bench.report.ranking import Standing
 from bench.report.resampling import Interval
+from bench.report.telling import LEAST_SEEDS
 from bench.report.words import NOT_KNOWN, Figure
 
 _NAMED = 3
+_LINES = 10
 
 
 def bench_verdict(bench: Bench, standings: Sequence[Standing]) -> str:
-    """What came out, in one sentence."""
+    """What came out, in one sentence; nobody is called the best whom too few seeds show."""
     if not bench.known():
         return f"{count(len(bench.cells), 'run')}; the {metric_name(bench)} is {NOT_KNOWN}."
-    settings = len(bench.settings_varied)
-    leaders = Counter(one.defence for one in standings if one.rank == 1)
-    best, wins = leaders.most_common(1)[0]
-    if settings > 1:
-        if len(bench.defences) == 1:
-            return f"{metric_name(bench).capitalize()} in {count(settings, 'setting')}."
-        return f"{best} holds out best in {wins} of {count(settings, 'setting')}."
-    first, rest = standings[0], standings[1:]
+    if len(bench.settings_varied) > 1:
+        return _of_settings(bench, standings)
+    leaders = [one for one in standings if one.rank == 1]
+    rest = [one for one in standings if one.rank > 1]
+    first = leaders[0]
     if math.isinf(first.score.value):
-        return "Every defence diverged under some attack." if rest else "It diverged."
-    score = f"its {metric_name(bench)} is {shown(first.score.value)}{_under(first)}"
-    if not rest:
-        return f"At worst {score}."
-    return f"{best} holds out best: at worst {score}; {_others(rest)}."
+        return "Every defence diverged under some attack." if len(standings) > 1 else "It diverged."
+    whole = "" if first.competes else " (no defence has all its results)"
+    score = f"{metric_name(bench)} is {shown(first.score.value)}{under_words(first)}{whole}"
+    if len(standings) == 1:
+        return f"At worst its {score}."
+    if len(leaders) > 1:
+        names = _listed([one.defence for one in leaders])
+        return f"{names} are equal, the lowest: at worst their {score}{_next(rest)}."
+    rivals = [one for one in rest if one.competes]
+    tied = [one.defence for one in rivals if one.tied]
+    if len(bench.seeds) < LEAST_SEEDS:
+        seeds = count(len(bench.seeds), "seed")
+        these = "this 1 seed" if len(bench.seeds) == 1 else f"these {seeds}"
+        few = f"{these}; too few to tell"
+        return f"{first.defence} is lowest in {few}: at worst its {score}{_next(rest)}."
+    if tied:
+        return f"{first.defence} is lowest: at worst its {score}; tied with it: {_listed(tied)}."
+    claim = "holds out best" if first.competes and all(one.told for one in rivals) else "is lowest"
+    return f"{first.defence} {claim}: at worst its {score}{_next(rest)}."
 
 
-def _under(one: Standing) -> str:
-    return "" if one.worst == ALL else f", under {one.worst}"
+def _of_settings(bench: Bench, standings: Sequence[Standing]) -> str:
+    settings = count(len(bench.settings_varied), "setting")
+    if len(bench.defences) == 1:
+        return f"{metric_name(bench).capitalize()} in {settings}."
+    wins = Counter(
+        one.defence for one in standings if one.rank == 1 and math.isfinite(one.score.value)
+    )
+    if not wins:
+        return f"Every defence diverged under some attack in all {settings}."
+    most = max(wins.values())
+    names = [name for name in wins if wins[name] == most]
+    are = "is" if len(names) == 1 else "are each"
+    few = "; too few seeds to tell" if len(bench.seeds) < LEAST_SEEDS else ""
+    return f"{_listed(names)} {are} lowest in {most} of {settings}{few}."
 
 
-def _others(rest: Sequence[Standing]) -> str:
-    tied = [one.defence for one in rest if one.tied]
-    if not tied:
-        return f"next comes {rest[0].defence} with {shown(rest[0].score.value)}"
-    named = ", ".join(tied[:_NAMED])
-    more = f" and {len(tied) - _NAMED} more" if len(tied) > _NAMED else ""
-    return f"tied with it: {named}{more}"
+def under_words(one: Standing, before: str = ", under ") -> str:
+    """The condition that does most harm, and how many more do as much to three digits."""
+    if one.worst in ("", ALL):
+        return ""
+    alike = sum(shown(mean) == shown(one.score.value) for mean in one.means.values()) - 1
+    return f"{before}{one.worst}{f' and {alike} more alike' if alike > 0 else ''}"
+
+
+def _next(rest: Sequence[Standing]) -> str:
+    following = [one for one in rest if one.competes]
+    if not following:
+        return ""
+    return f"; next comes {following[0].defence} with {shown(following[0].score.value)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def bench_figures_row(bench: Bench) -> list[Figure]:
@@ -71,16 +107,36 @@ def bench_figures_row(bench: Bench) -> list[Figure]:
 
 
 def standing_words(one: Standing) -> str:
-    """A defence beside the best of its setting."""
-    if one.rank == 1:
-        return "the best"
+    """A defence beside the first of its setting."""
+    if math.isnan(one.score.value):
+        return "no result"
     if one.missing:
-        return f"not comparable: {count(len(one.missing), 'attack')} without a result"
+        return f"incomplete, not comparable: {count(len(one.missing), 'attack')} without a result"
     if math.isinf(one.score.value):
         return f"{one.diverged} of {one.runs} runs diverged"
+    whole = f"incomplete, {count(one.lacking, 'run')} missing: " if one.lacking else ""
+    if one.rank == 1:
+        return f"{whole}lowest"
     if one.behind is None:
-        return UNKNOWN
-    return f"{'tied with the best: ' if one.tied else ''}{shown(one.behind.value)}"
+        return f"{whole}{UNKNOWN}"
+    return f"{whole}{'tied: ' if one.tied else ''}{shown(one.behind)}"
+
+
+def terminal_lines(bench: Bench, standings: Sequence[Standing]) -> list[str]:
+    """The verdict and the first of every setting's leaderboard, for a terminal."""
+    lines = [bench_verdict(bench, standings)]
+    if not bench.known() or len(bench.defences) == 1:
+        return lines
+    width = max(len(one.defence) for one in standings)
+    for setting in bench.settings_varied[:_NAMED]:
+        lines += [f"{setting}:"] if setting else []
+        own = [one for one in standings if one.setting == setting][:_LINES]
+        lines += [
+            f"{one.rank:3}  {one.defence:{width}}  {shown(one.score.value):>9}"
+            f"{under_words(one, '  under ')}"
+            for one in own
+        ]
+    return lines
 
 
 def interval_words(one: Interval) -> str:

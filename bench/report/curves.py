@@ -7,7 +7,7 @@ import numpy as np
 from bench.report.bands import Band
 from bench.report.data import Curve
 from bench.report.grid import Axis, Bench, GridCell, number_in
-from bench.report.resampling import Array, Interval, interval, resampled_means, worst_mean
+from bench.report.resampling import Interval, interval, resampled_means, worst_interval, worst_mean
 from bench.report.samples import by_seed_and_condition
 
 Panels = dict[str, list[Band]]
@@ -60,7 +60,8 @@ def _steps(
         row = sample[bench.seeds.index(seed)]
         row[: len(values)] = values
         row[len(values) :] = values[-1] if stays else np.nan
-    return _band(bench, index, range(length), resampled_means(sample))
+    drawn = resampled_means(sample)
+    return _band(bench, index, range(length), [interval(drawn[:, i]) for i in range(length)])
 
 
 def sweep_panels(bench: Bench, axis: Axis, value: Callable[[GridCell], float | None]) -> Panels:
@@ -97,11 +98,11 @@ def _sweep(
     drawn = np.stack(columns, axis=1) if columns else np.empty((0, 0))
     if not drawn.size or np.isnan(drawn[0]).all():
         return None
-    return _band(bench, index, places, drawn)
+    ends = [worst_interval(drawn[:, i]) for i in range(len(places))]
+    return _band(bench, index, places, ends)
 
 
-def _band(bench: Bench, index: int, xs: Sequence[float], drawn: Array) -> Band:
-    ends: list[Interval] = [interval(drawn[:, i]) for i in range(drawn.shape[1])]
+def _band(bench: Bench, index: int, xs: Sequence[float], ends: Sequence[Interval]) -> Band:
     return Band(
         name=bench.defences[index],
         index=index,

@@ -1,8 +1,11 @@
 """Where the machines were: one run of every defence, under the attack that hurt it most."""
 
+import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from safetensors import SafetensorError
 
 from bench.report.data import Run
 from bench.report.grid import ALL, Bench, GridCell
@@ -14,6 +17,8 @@ from bench.report.sheets import Sheet
 from bench.report.words import misclustered
 
 SHOWN = 8
+_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, csv.Error, SafetensorError)
+"""What reading a folder of a run raises that is not what it should be."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +32,19 @@ class Place:
     sheet: Sheet
 
 
-def places(bench: Bench, standings: Sequence[Standing]) -> list[Place]:
-    """At most `SHOWN` pictures, in the leaderboard's order."""
+def places(bench: Bench, standings: Sequence[Standing]) -> tuple[list[Place], list[str]]:
+    """At most `SHOWN` pictures, in the leaderboard's order, and the folders that are damaged."""
     found: list[Place] = []
+    damaged: list[str] = []
     for one in standings:
         cell = next(_kept(bench, one), None)
         if cell is None or len(found) == SHOWN:
             continue
-        run = read_run(_folder(bench, cell))
+        try:
+            run = read_run(_folder(bench, cell))
+        except _DAMAGED:
+            damaged.append(f"cells/{cell.key}")
+            continue
         name = f"machines-{len(found) + 1}"
         words = [
             one.defence,
@@ -46,7 +56,7 @@ def places(bench: Bench, standings: Sequence[Standing]) -> list[Place]:
         picture = draw_picture(run, f"{name}-")
         if sheet is not None and picture is not None:
             found.append(Place(heading, _note(run, cell), run, picture, sheet))
-    return found
+    return found, damaged
 
 
 def _folder(bench: Bench, cell: GridCell) -> Path:

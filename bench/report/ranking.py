@@ -1,22 +1,24 @@
 """The leaderboard: defences by the worst that any attack does to them.
 
 The score of a defence is the largest, over conditions, of its mean error over seeds: the darkest
-tile of its column in the heatmap. Each draw of seeds gives such a score anew, so the interval knows
-that another condition might turn out the worst. A defence is compared with the best one draw by
-draw; where the middle 95 % of the differences hold zero, the two are tied.
+tile of its column in the heatmap. Where conditions are close, this maximum is too high on average;
+its interval is that of the basic bootstrap, every draw of which finds its own worst condition.
 
-With few seeds the bootstrap's intervals are too narrow: 5 seeds give about 85 % instead of 95 %.
+Equal scores share a rank. A defence that lacks runs which others have is incomplete and ranks
+behind all that are whole; it is compared on the seeds that both have. A condition without a result
+of any defence is left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bench.report.grid import Bench, GridCell
 from bench.report.grid_reading import REFERENCE
-from bench.report.resampling import Array, Interval, interval, resampled_means, worst_mean
+from bench.report.resampling import Array, Interval, resampled_means, worst_interval, worst_mean
 from bench.report.samples import by_seed_and_condition
+from bench.report.telling import LEVEL, holm, swap_test
 
 
 @dataclass(frozen=True)
@@ -26,18 +28,25 @@ class Standing:
     setting: str
     defence: str
     rank: int
+    """Defences with equal scores share one."""
     score: Interval
     worst: str
     """The condition that does most harm."""
     means: dict[str, float]
     """The mean over seeds under each condition."""
-    behind: Interval | None
-    """How much worse than the best; `None` for the best itself, and where that is not defined."""
+    behind: float | None
+    """How much worse than the first, over the seeds that both have; None where not defined."""
+    chance: float | None
+    """The corrected p-value of that difference; None where the seeds are too few for one."""
     runs: int
     diverged: int
     failed: int
+    lacking: int
+    """Runs without a result that some other defence has."""
     missing: tuple[str, ...]
     """Conditions without any result: the worst case over the rest is no worst case."""
+    left_out: tuple[str, ...]
+    """Conditions without a result of any defence: they count for nobody."""
     misclustering: float | None
     """The largest mean over seeds."""
     times_reference: float | None
@@ -45,8 +54,39 @@ class Standing:
 
     @property
     def tied(self) -> bool:
-        """Whether the seeds do not tell it from the best."""
-        return self.behind is not None and self.behind.known and self.behind.low <= 0
+        """Whether it is equal to the first, or enough seeds do not tell it from that."""
+        return self.behind == 0 or (self.chance is not None and self.chance > LEVEL)
+
+    @property
+    def told(self) -> bool:
+        """Whether the seeds tell it from the first."""
+        return self.chance is not None and self.chance <= LEVEL
+
+    @property
+    def competes(self) -> bool:
+        """Whether its score is a whole and finite one."""
+        return not self.lacking and bool(np.isfinite(self.score.value))
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """The errors of a defence, over seeds and conditions."""
+
+    errors: Array
+    means: Array
+    drawn: Array
+    lacking: int
+
+    @property
+    def badness(self) -> tuple[bool, bool, float, float]:
+        """What ranks: whole results before others, then the score, then how often it diverged."""
+        score = self.drawn[0]
+        return (
+            self.lacking > 0,
+            bool(np.isnan(self.means).any()),
+            np.inf if np.isnan(score) else float(score),
+            float(np.isinf(self.errors).mean()) if self.errors.size else 0.0,
+        )
 
 
 def leaderboard(bench: Bench) -> list[Standing]:
@@ -56,80 +96,111 @@ def leaderboard(bench: Bench) -> list[Standing]:
 
 def _ranked(bench: Bench, setting: str) -> list[Standing]:
     cells = [cell for cell in bench.cells if bench.setting(cell) == setting]
-    wanted = tuple(dict.fromkeys(bench.condition(cell) for cell in cells))
-    samples = {
-        name: own
-        for name in bench.defences
-        if (own := [cell for cell in cells if bench.defence(cell) == name])
-    }
-    scores = {name: _scores(bench, own, wanted) for name, own in samples.items()}
-    order = sorted(scores, key=lambda name: _badness(scores[name]))
-    best = scores[order[0]].drawn if order else np.array([np.nan])
+    known = {bench.condition(cell) for cell in cells if bench.metric in cell.numbers}
+    conditions = tuple(dict.fromkeys(map(bench.condition, cells)))
+    wanted = tuple(one for one in conditions if one in known or not known)
+    left_out = tuple(one for one in conditions if one not in wanted)
+    own = {name: [c for c in cells if bench.defence(c) == name] for name in bench.defences}
+    samples = _samples(bench, {name: some for name, some in own.items() if some}, wanted)
+    order = sorted(samples, key=lambda name: samples[name].badness)
+    places = [samples[name].badness for name in order]
+    behind = {name: _behind(samples[order[0]], samples[name]) for name in order[1:]}
+    chances = _chances(samples, order)
     return [
         _standing(
-            bench, setting, name, rank, samples[name], scores[name], None if rank == 1 else best
+            bench,
+            (setting, name, 1 + places.index(samples[name].badness)),
+            own[name],
+            wanted,
+            left_out,
+            samples[name],
+            behind.get(name),
+            chances.get(name),
         )
-        for rank, name in enumerate(order, start=1)
+        for name in order
     ]
 
 
-@dataclass(frozen=True)
-class _Scores:
-    conditions: tuple[str, ...]
-    means: Array
-    drawn: Array
-    diverged: float
+def _samples(
+    bench: Bench, cells: Mapping[str, Sequence[GridCell]], conditions: tuple[str, ...]
+) -> dict[str, _Sample]:
+    """The errors of every defence; what one lacks is what it does not have and another has."""
+    errors = {
+        name: by_seed_and_condition(bench, own, conditions, lambda c: c.numbers.get(bench.metric))
+        for name, own in cells.items()
+    }
+    there = np.any([~np.isnan(one) for one in errors.values()], axis=0)
+    found = {}
+    for name, one in errors.items():
+        means = resampled_means(one)
+        lacking = int((np.isnan(one) & there).sum())
+        found[name] = _Sample(one, means[0], worst_mean(means), lacking)
+    return found
 
 
-def _scores(bench: Bench, cells: Sequence[GridCell], conditions: tuple[str, ...]) -> _Scores:
-    """The mean under each condition, and the score of all seeds and of every draw of them."""
-    sample = by_seed_and_condition(
-        bench, cells, conditions, lambda cell: cell.numbers.get(bench.metric)
-    )
-    means = resampled_means(sample)
-    return _Scores(conditions, means[0], worst_mean(means), float(np.isinf(sample).mean()))
+def _common(first: _Sample, second: _Sample) -> tuple[Array, Array]:
+    """Both samples over the seeds that both have whole; without conditions that one never has."""
+    never = np.isnan(first.errors).all(axis=0) | np.isnan(second.errors).all(axis=0)
+    one, other = first.errors[:, ~never], second.errors[:, ~never]
+    whole = ~(np.isnan(one) | np.isnan(other)).any(axis=1)
+    return one[whole], other[whole]
 
 
-def _badness(scores: _Scores) -> tuple[bool, float, float]:
-    """What ranks: whole results before others, then the score, then how often it diverged."""
-    score = scores.drawn[0]
-    whole = not np.isnan(scores.means).any()
-    return not whole, np.inf if np.isnan(score) else float(score), scores.diverged
+def _behind(first: _Sample, second: _Sample) -> float | None:
+    """The difference of scores; None where both diverged, or where there is none to compare."""
+    if np.isnan(first.means).any() or np.isnan(second.means).any():
+        return None
+    samples = _common(first, second)
+    if not len(samples[0]):
+        return None
+    one, other = (worst_mean(resampled_means(some))[0] for some in samples)
+    with np.errstate(invalid="ignore"):
+        difference = float(other - one)
+    return None if np.isnan(difference) else difference
+
+
+def _chances(samples: Mapping[str, _Sample], order: Sequence[str]) -> dict[str, float]:
+    """The p-values of all rivals of the first that can be compared with it."""
+    found = {}
+    for name in order[1:]:
+        if _behind(samples[order[0]], samples[name]) is not None:
+            chance = swap_test(*_common(samples[order[0]], samples[name]))
+            if chance is not None:
+                found[name] = chance
+    return holm(found)
 
 
 def _standing(
     bench: Bench,
-    setting: str,
-    name: str,
-    rank: int,
+    place: tuple[str, str, int],
     cells: Sequence[GridCell],
-    scores: _Scores,
-    best: Array | None,
+    conditions: tuple[str, ...],
+    left_out: tuple[str, ...],
+    sample: _Sample,
+    behind: float | None,
+    chance: float | None,
 ) -> Standing:
-    means = dict(zip(scores.conditions, map(float, scores.means), strict=True))
+    means = dict(zip(conditions, map(float, sample.means), strict=True))
     there = {condition: mean for condition, mean in means.items() if not np.isnan(mean)}
+    setting, name, rank = place
     return Standing(
         setting=setting,
         defence=name,
         rank=rank,
-        score=interval(scores.drawn),
+        score=worst_interval(sample.drawn),
         worst=max(there, key=lambda condition: there[condition]) if there else "",
         means=there,
-        behind=None if best is None else _behind(scores.drawn, best),
+        behind=behind,
+        chance=chance,
         runs=sum(cell.done for cell in cells),
         diverged=sum(np.isinf(cell.numbers.get(bench.metric, 0.0)) for cell in cells),
         failed=sum(not cell.done for cell in cells),
+        lacking=sample.lacking,
         missing=tuple(condition for condition, mean in means.items() if np.isnan(mean)),
+        left_out=left_out,
         misclustering=_worst_share(bench, cells),
         times_reference=_times_reference(bench, cells, there),
     )
-
-
-def _behind(drawn: Array, best: Array) -> Interval | None:
-    """The differences to the best; `None` where that diverged as well, or either is not known."""
-    with np.errstate(invalid="ignore"):
-        differences = drawn - best
-    return None if np.isnan(differences[0]) else interval(differences)
 
 
 def _times_reference(

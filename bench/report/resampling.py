@@ -60,6 +60,20 @@ def interval(drawn: Array) -> Interval:
     return Interval(value, float(low), float(high))
 
 
+def worst_interval(drawn: Array) -> Interval:
+    """The figure, with the ends of the basic bootstrap, for a maximum of means: not below zero.
+
+    The maximum of resampled means is above that of the sample's on average, as the latter is above
+    the true one; the basic bootstrap (twice the figure less a quantile) takes that off again. A
+    figure that is infinite has no such ends: there they are those of the draws.
+    """
+    plain = interval(drawn)
+    if not plain.known or np.isinf(plain.value):
+        return plain
+    low, high = 2 * plain.value - plain.high, 2 * plain.value - plain.low
+    return Interval(plain.value, max(0.0, low), max(0.0, high))
+
+
 def worst_mean(means: Array) -> Array:
     """The largest mean of each row; NaN where none is known."""
     worst = np.max(np.where(np.isnan(means), -np.inf, means), axis=1, initial=-np.inf)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.partial import whole_file
 from bench.report.page import environment
 
 MARGIN, GAP, LETTER, LINE = 14, 26, 7.4, 24
@@ -68,12 +69,14 @@ def write_sheets(folder: Path, sheets: Sequence[Sheet], ours: Iterable[str] = ()
     for stale in (
         file for name in ours for end in ("svg", "csv") for file in folder.glob(f"{name}.{end}")
     ):
-        stale.unlink()
+        stale.unlink(missing_ok=True)  # another process may be at it, too
     for sheet in sheets:
-        (folder / f"{sheet.name}.svg").write_text(draw(sheet), encoding="utf-8")
-        with (folder / f"{sheet.name}.csv").open(
-            "w", encoding="utf-8", errors="replace", newline=""
-        ) as file:
+        with whole_file(folder / f"{sheet.name}.svg") as partial:
+            partial.write_text(draw(sheet), encoding="utf-8")
+        with (
+            whole_file(folder / f"{sheet.name}.csv") as partial,
+            partial.open("w", encoding="utf-8", errors="replace", newline="") as file,
+        ):
             table = csv.writer(file, lineterminator="\n")
             table.writerow(sheet.columns)
             table.writerows([_plain(value) for value in row] for row in sheet.rows)

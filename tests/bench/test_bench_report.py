@@ -13,12 +13,14 @@ import pytest
 
 from bench.report import write_bench_report, write_run_report
 from bench.report.bands import band_look, error_axis
+from bench.report.bench_words import terminal_lines
 from bench.report.curves import step_panels, sweep_panels
 from bench.report.grid_reading import read_bench
 from bench.report.heatmap import COLOURS, Value, draw_heatmap, ink_on
 from bench.report.labels import shorten
 from bench.report.ranking import leaderboard
-from bench.report.resampling import Interval, interval, resampled_means, worst_mean
+from bench.report.resampling import Interval, interval, resampled_means, worst_interval, worst_mean
+from bench.report.telling import holm, swap_test
 from launch.report import write_report
 from tagma.errors import TagmaError
 from tests.bench.report_folders import (
@@ -85,18 +87,118 @@ def test_among_diverged_defences_the_one_that_diverged_less_often_is_first(tmp_p
     assert next(iter(board(tmp_path / "bench", rows))) == "tagma"
 
 
-def test_a_difference_that_every_seed_shows_is_no_tie_and_one_that_seeds_dispute_is(
+def duel(path: Path, first: list[float], second: list[float]) -> dict[str, Any]:
+    rows = []
+    for name, errors in (("first", first), ("second", second)):
+        row = rows_where(attack="alie", defence="paper")[0]
+        rows += [
+            row | {"defence": name, "cell": f"{name}{i}", "seed": i, "estimation_error": error}
+            for i, error in enumerate(errors)
+        ]
+    defence = DEFENCE | {"values": ["first", "second"]}
+    index: dict[str, Any] = {"axes": [ATTACK, defence]}
+    return board(path, [row for row in rows if row["estimation_error"] != ""], **index)
+
+
+def test_attacks_that_harm_alike_are_counted_and_the_terminal_has_the_leaderboard(
     tmp_path: Path,
 ) -> None:
-    clear = board(tmp_path / "clear")["paper"]
-    assert clear.behind is not None
-    assert not clear.tied
-    assert clear.behind.value == pytest.approx(0.09)
-    assert clear.behind.low == pytest.approx(0.09), "seeds shift both alike, and pairing sees it"
-    rows = rows_where(attack="alie", defence="paper") + rows_where(attack="alie", defence="tagma")
-    for row, error in zip(rows, (0.1, 0.3, 0.2, 0.2, 0.1, 0.2), strict=True):
-        row["estimation_error"] = error
-    assert board(tmp_path / "disputed", rows)["paper"].tied
+    rows = [row | {"estimation_error": 0.2} for row in rows_where(defence="tagma")]
+    rows += [row | {"estimation_error": 0.5} for row in rows_where(defence="paper", attack="alie")]
+    bench = read_bench(bench_folder(tmp_path / "bench", rows, pictures=False))
+    lines = terminal_lines(bench, leaderboard(bench))
+    assert "under none and 2 more alike" in lines[0]
+    assert [line.split()[:3] for line in lines[1:]] == [
+        ["1", "tagma", "0.200"],
+        ["2", "paper", "0.500"],
+    ]
+
+
+def test_six_seeds_that_agree_tell_two_defences_apart_five_do_not_and_disputed_ones_tie(
+    tmp_path: Path,
+) -> None:
+    low, high = [0.10, 0.11, 0.12, 0.13, 0.14, 0.15], [0.19, 0.20, 0.21, 0.22, 0.23, 0.24]
+    six = duel(tmp_path / "six", low, high)["second"]
+    assert six.behind == pytest.approx(0.09)
+    assert six.chance == pytest.approx(2 / 64), "only no swap and all swaps differ as much"
+    assert six.told
+    five = duel(tmp_path / "five", low[:5], high[:5])["second"]
+    assert (five.chance, five.told, five.tied) == (None, False, False)
+    text = Page(write_bench_report(tmp_path / "five")).text("h1")
+    assert "first is lowest in these 5 seeds; too few to tell" in text
+    assert "first holds out best" in Page(write_bench_report(tmp_path / "six")).text("h1")
+    other = duel(tmp_path / "disputed", low, [0.3, 0.05, 0.3, 0.05, 0.1, 0.2])["second"]
+    assert other.tied
+    assert "tied with it: second" in Page(write_bench_report(tmp_path / "disputed")).text("h1")
+
+
+def test_equal_scores_share_a_rank_and_all_leaders_are_named(tmp_path: Path) -> None:
+    both = duel(tmp_path / "equal", [0.2], [0.2])
+    assert [one.rank for one in both.values()] == [1, 1]
+    assert both["second"].tied
+    page = Page(write_bench_report(tmp_path / "equal"))
+    assert page.text("h1").startswith("first, second are equal, the lowest")
+
+
+def test_holm_corrects_the_least_most() -> None:
+    assert holm({"a": 0.04, "b": 0.01, "c": 0.03}) == pytest.approx(
+        {"a": 0.06, "b": 0.03, "c": 0.06}
+    )
+
+
+def test_swaps_of_defences_that_are_alike_rarely_tell_them_apart() -> None:
+    source = np.random.default_rng(0)
+    samples = source.standard_normal((400, 2, 7, 3))
+    told = [(swap_test(first, second) or 1.0) <= 0.05 for first, second in samples]
+    assert 0.02 < np.mean(told) < 0.08
+
+
+def test_an_incomplete_defence_is_behind_and_compared_on_the_seeds_that_both_have(
+    tmp_path: Path,
+) -> None:
+    both: Any = duel(tmp_path / "b", [0.2, 0.3, 0.4], [0.1, 0.2, ""])  # type: ignore[list-item]
+    assert list(both) == ["first", "second"]
+    assert (both["second"].rank, both["second"].lacking) == (2, 1)
+    assert both["second"].behind == pytest.approx(-0.1)
+    assert "incomplete, 1 run missing: −0.1" in Page(write_bench_report(tmp_path / "b")).text("td")
+
+
+def test_an_attack_without_any_result_is_left_out_and_named(tmp_path: Path) -> None:
+    rows = grid_rows()
+    for row in rows:
+        if row["attack"] == "alie":
+            row |= {"status": "failed", "reason": "no", "estimation_error": ""}
+    standings = board(tmp_path / "bench", rows)
+    assert next(iter(standings.values())).left_out == ("alie",)
+    assert standings["tagma"].missing == ()
+    assert standings["tagma"].lacking == 0
+    page = Page(write_bench_report(tmp_path / "bench"))
+    assert "Left out, because no defence has a result: alie." in page.text("p")
+
+
+def test_nobody_leads_where_all_diverged(tmp_path: Path) -> None:
+    duel(tmp_path / "bench", [math.inf] * 2, [math.inf] * 2)
+    page = Page(write_bench_report(tmp_path / "bench"))
+    assert page.text("h1") == "Every defence diverged under some attack."
+    assert "lowest" not in page.text("td")
+    assert "2 of 2 runs diverged" in page.text("td")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "attacks", "share"),
+    [(5, 1, 0.85), (5, 12, 0.68), (10, 1, 0.90), (10, 12, 0.74)],
+)
+def test_intervals_of_the_score_hold_the_true_worst_case_as_often_as_the_page_says(
+    seeds: int, attacks: int, share: float
+) -> None:
+    samples = 1 + 0.1 * np.random.default_rng(0).standard_normal((seeds, 400, attacks))
+    drawn = resampled_means(samples).max(axis=2)
+    ends = [worst_interval(drawn[:, i]) for i in range(400)]
+    assert np.mean([end.low <= 1 <= end.high for end in ends]) == pytest.approx(share, abs=0.04)
+
+
+def test_an_interval_of_errors_is_not_below_zero() -> None:
+    assert worst_interval(np.array([0.1, 0.1, 0.9])).low == 0.0
 
 
 def test_a_defence_with_an_attack_missing_does_not_lead(tmp_path: Path) -> None:
@@ -184,7 +286,8 @@ def test_a_curve_that_ends_early_keeps_its_last_share_but_no_error(tmp_path: Pat
 def test_a_page_is_well_formed_complete_and_alone(tmp_path: Path) -> None:
     page = Page(write_bench_report(bench_folder(tmp_path / "bench")))
     assert page.text("h1") == (
-        "tagma holds out best: at worst its estimation error is 0.170, under alie; "
+        "tagma is lowest in these 3 seeds; too few to tell: "
+        "at worst its estimation error is 0.170, under alie; "
         "next comes paper with 0.260."
     )
     links = [v for _, attrs in page.elements for k, v in attrs.items() if k in ("href", "src")]
@@ -249,6 +352,15 @@ def test_failed_runs_are_listed_with_their_reason_and_hostile_words_stay_words(
     assert page.text("bdi").count("alert(1)") == 1, "two seeds that failed alike share a row"
     for file in (path / "figures").glob("*.svg"):
         ElementTree.parse(file)
+
+
+def test_a_picture_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None:
+    path = bench_folder(tmp_path / "bench")
+    for content, name in (("{", "alie-tagma-0"), ("[]", "alie-paper-0")):
+        (path / "cells" / name / "metrics.json").write_text(content)
+    page = Page(write_bench_report(path))
+    assert "left out: cells/alie-tagma-0, cells/alie-paper-0." in page.text("p")
+    assert len(page.having("figure", **{"class": "places"})) == 1
 
 
 def test_a_bench_without_known_truth_has_a_page_that_says_so(tmp_path: Path) -> None:

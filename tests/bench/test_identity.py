@@ -1,5 +1,7 @@
 """What a result depends on is in its key, and nothing else."""
 
+import pytest
+
 from bench import identity
 from bench.identity import code_fingerprint, key_of_run
 from tagma.settings import compose
@@ -23,8 +25,9 @@ def test_the_code_of_a_plugin_counts(tmp_path, monkeypatch):
     assert key("aggregation=mean", "aggregation._target_=plugin_of_a_user.rule") != before
 
 
-def test_the_content_of_a_data_file_counts(tmp_path):
-    data = tmp_path / "points.npz"
+@pytest.mark.parametrize("name", ["points.npz", "points"])
+def test_the_content_of_a_data_file_counts(tmp_path, name):
+    data = tmp_path / name
     data.write_bytes(b"one")
     before = key("task=mean_estimation", f"task.data={data}")
     data.write_bytes(b"another")
@@ -46,3 +49,7 @@ def test_the_engine_of_the_cells_and_the_attacks_that_others_name_are_part_of_th
     assert len(seen) == 2
     assert "launch/engines/inprocess_grid.py" in identity._THAT_COMPUTE
     assert all((identity._ROOT / name).exists() for name in identity._THAT_COMPUTE)
+
+
+def test_a_text_that_cannot_be_a_file_counts_as_text():
+    assert not list(identity._named({"a": "x" * 5000, "b": "no\0file", "c": ""}))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from bench.grid.columns import TEXT, write_table
 from bench.runner import run_cells
 from bench.workers import LocalWorkers
 
@@ -24,7 +25,12 @@ class FakeCell:
             os._exit(7)
         if self.does == "fail":
             raise ArithmeticError("no such luck")
+        if self.does == "fail strangely":
+            raise ArithmeticError("no \ud800 luck")
         return {"process": os.getpid(), "threads": os.environ["OMP_NUM_THREADS"]}
+
+    def whole(self, result):
+        return "process" in result
 
 
 def outcomes(cells, folder, **options):
@@ -50,3 +56,26 @@ def test_a_cell_that_ends_its_process_or_fails_is_told_of_and_the_next_ones_run(
     assert second.error == "ArithmeticError: no such luck"
     assert third.metrics["process"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.json"]
+
+
+@pytest.mark.multiprocess
+def test_a_reason_that_no_encoding_can_write_is_made_one_that_can_be(tmp_path):
+    (only,) = outcomes([FakeCell("a", "fail strangely")], tmp_path)
+    assert only.error == "ArithmeticError: no ? luck"
+    write_table(tmp_path / "table", {"reason": TEXT}, [{"reason": only.error}])
+
+
+@pytest.mark.multiprocess
+def test_a_worker_with_other_code_than_its_parent_computes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("bench.workers.code_fingerprint", lambda: "of an hour ago")
+    (only,) = outcomes([FakeCell("a", "work")], tmp_path)
+    assert only.metrics is None
+    assert "the code has changed" in only.error
+
+
+@pytest.mark.multiprocess
+def test_a_kept_result_without_what_it_should_have_is_made_again(tmp_path):
+    for content in ("{}", "[]", '{"some": 1}'):
+        (tmp_path / "a.json").write_text(content)
+        (only,) = outcomes([FakeCell("a", "work")], tmp_path)
+        assert only.metrics["process"]

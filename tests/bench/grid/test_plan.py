@@ -3,8 +3,10 @@
 import pytest
 
 from bench.command import main
+from bench.grid.columns import RESERVED
 from bench.grid.expand import expand
 from bench.grid.plan import read_plan
+from bench.grid.rows import table_columns
 from tagma.errors import TagmaError
 from tagma.settings import choices
 
@@ -132,3 +134,66 @@ def test_the_grid_of_all_attacks_has_all_that_suit_its_task():
     assert set(choices("attack")) - set(names(read_plan("attacks", []), "attack")) == {
         "shifted_mean"  # for points instead of regressions
     }
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({}, "must have `axes`"),
+        ({"seed": {"a": ["rounds=1"]}}, "bench.axes.seed: a grid has this name for something else"),
+        ({"status": {"a": ["rounds=1"]}}, "bench.axes.status: a grid has this name"),
+        ({"config": {"a": ["rounds=1"]}}, "bench.axes.config: a grid has this name"),
+        (
+            {"attack.fraction": [0.1], "defence": {"a": ["attack.fraction=0.2"]}},
+            "attack.fraction: both the axis attack.fraction and the axis defence set this",
+        ),
+    ],
+)
+def test_axes_that_would_be_mistaken_are_one_line(grid_file, axes, message):
+    with pytest.raises(TagmaError) as caught:
+        read_plan(grid_file(axes=axes, common=[]), [])
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_column_of_the_table_can_be_an_axis():
+    assert set(table_columns([])) == RESERVED
+
+
+def test_defending_settings_are_defences_where_no_axis_is_one(grid_file):
+    def roles(arguments=(), **changes):
+        return {axis.key: axis.role for axis in read_plan(grid_file(**changes), arguments).axes}
+
+    plain = {"attack": ["none"], "clustering": ["kmeans"], "task.dim": [5]}
+    assert roles(axes=plain) == {"attack": "attack", "clustering": "defence", "task.dim": "other"}
+    assert roles(["aggregation=mean,median"], axes=plain)["aggregation"] == "defence"
+    assert roles(axes=plain, roles={"clustering": "other"})["clustering"] == "other"
+    beside = {"defence": {"a": ["aggregation=krum"]}, "clustering": ["kmeans"]}
+    assert roles(axes=beside)["clustering"] == "other"
+
+
+def test_a_file_that_is_not_text_is_one_line(tmp_path):
+    path = tmp_path / "odd.yaml"
+    path.write_bytes(b"title: \xff\xfe")
+    with pytest.raises(TagmaError, match=r"odd.yaml: is not UTF-8 text$"):
+        read_plan(str(path), [])
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(grid_file, tmp_path, monkeypatch):
+    def refuse(**where):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("bench.grid.command.TemporaryFile", refuse)
+    with pytest.raises(TagmaError) as caught:
+        main([grid_file(), f"bench.folder={tmp_path}/out", "seeds=1"])
+    folder = f"bench.folder={tmp_path}/out"
+    assert str(caught.value) == f"{folder}: cannot be written to (Permission denied)"
+
+
+def test_only_a_result_that_tables_can_be_made_of_is_whole(grid_file):
+    cell = expand(read_plan(grid_file(), ["attack=none", "seeds=1"]))[0].cell
+    result = cell.run()
+    assert cell.whole(result)
+    assert not cell.whole({})
+    assert not cell.whole({"metrics": {}, "provenance": {}, "timing": {}})
+    assert not cell.whole(result | {"metrics": None})
