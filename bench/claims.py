@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import psutil
 
-from bench.partial import whole_file
+from tagma.whole_file import whole_file
 
 _SILENCE = 120.0
 """Seconds after which a claim that is not renewed is void."""

@@ -10,8 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from multiprocessing import get_context
@@ -22,6 +21,7 @@ from typing import Any, Protocol
 
 from bench.cells import FILES, Cell, write_result
 from bench.identity import code_fingerprint
+from tagma.environment import environment
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _UP = "up"
@@ -69,7 +69,7 @@ class _Worker:
         self.process: BaseProcess = context.Process(
             target=_serve, args=(other, folder, os.getpid(), code_fingerprint()), daemon=True
         )
-        with _environment(ONE_THREAD):
+        with environment(ONE_THREAD):
             self.process.start()
         other.close()
         self.key = ""
@@ -188,18 +188,3 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """The environment of processes that are started meanwhile."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

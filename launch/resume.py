@@ -7,6 +7,7 @@ from launch.console import say
 from launch.run import check, run_and_show
 from server.checkpoint import load_checkpoint
 from tagma.errors import TagmaError
+from tagma.override import key_of
 from tagma.settings import compose
 from tasks.chosen import task_of
 
@@ -40,14 +41,14 @@ def main(arguments: list[str]) -> None:
         raise TagmaError("name the folder of the run: tagma resume FOLDER")
     folder, given = Path(arguments[0]), arguments[1:]
     for text in given:
-        key = _key(text)
+        key = key_of(text)
         if key.partition(".")[0] not in _MAY_CHANGE:
             raise TagmaError(f"{text}: cannot be changed in mid-run, only {', '.join(_MAY_CHANGE)}")
     checkpoint = load_checkpoint(folder)
     stored = checkpoint.overrides
-    if any(_key(text) == "engine" for text in given):
-        stored = [text for text in stored if not _key(text).startswith("engine")]
-    settings = compose([*(t for t in stored if _key(t) not in _OURS), *given, "resume=true"])
+    if any(key_of(text) == "engine" for text in given):
+        stored = [text for text in stored if not key_of(text).startswith("engine")]
+    settings = compose([*(t for t in stored if key_of(t) not in _OURS), *given, "resume=true"])
     check(settings)
     checkpoint.check(dim=task_of(settings).dim, rounds=settings.rounds)
     log = logging.FileHandler(folder / "run.log")
@@ -55,7 +56,3 @@ def main(arguments: list[str]) -> None:
     logging.getLogger().addHandler(log)
     logging.getLogger().setLevel(logging.INFO)
     run_and_show(settings, folder)
-
-
-def _key(override: str) -> str:
-    return override.lstrip("+~").partition("=")[0]

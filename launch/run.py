@@ -3,8 +3,6 @@
 import logging
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import hydra
@@ -26,6 +24,7 @@ from server.events import both
 from server.folder import RESULTS, read_metrics, write_metrics
 from server.lock import only_writer
 from server.wiring import algorithm_of, warnings_of
+from tagma.environment import environment
 from tagma.errors import TagmaError
 from tagma.plugins import build
 from tagma.settings import CONF, Settings, compose, explain_outside, from_config
@@ -71,7 +70,8 @@ def main(arguments: list[str]) -> None:
             failures.append(failure)
 
     try:
-        with _hydras_exceptions():
+        # Or Hydra would print its exceptions instead of letting them through.
+        with environment({"HYDRA_FULL_ERROR": "1"}):
             hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
     except HydraException as error:
         overrides = [text for text in arguments if not text.startswith("-")]
@@ -80,20 +80,6 @@ def main(arguments: list[str]) -> None:
         raise TagmaError(f"the run folder cannot be made: {error}") from None
     if failures:
         raise failures[0]
-
-
-@contextmanager
-def _hydras_exceptions() -> Iterator[None]:
-    """Let Hydra's own exceptions through, which it would print; the environment stays as it was."""
-    before = os.environ.get("HYDRA_FULL_ERROR")
-    os.environ["HYDRA_FULL_ERROR"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["HYDRA_FULL_ERROR"]
-        else:
-            os.environ["HYDRA_FULL_ERROR"] = before
 
 
 def check(settings: Settings) -> None:

@@ -25,6 +25,7 @@ from strategies.clustering import Clustering
 from strategies.screening import Standing
 from tagma import __version__
 from tagma.errors import TagmaError
+from tagma.whole_file import whole_file
 
 CHECKPOINT = "checkpoint.safetensors"
 _PARTS: dict[str, Any] = {"clustering": Clustering, "standing": Standing}
@@ -84,12 +85,10 @@ def save_checkpoint(folder: Path, overrides: tuple[str, ...], recorder: Recorder
     tensors, values = _taken_apart(recorder.state)
     about = {"version": __version__, "overrides": overrides, "record": record, "values": values}
     content = save(tensors, metadata={"tagma": json.dumps(about)})
-    partial = folder / f".{CHECKPOINT}.partial"
-    with partial.open("wb") as file:
+    with whole_file(folder / CHECKPOINT) as partial, partial.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(partial, folder / CHECKPOINT)
 
 
 def load_checkpoint(folder: Path) -> Checkpoint:

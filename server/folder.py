@@ -6,7 +6,6 @@ so that a folder with metrics.json is a whole result.
 
 import csv
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -19,6 +18,7 @@ from server.events import RoundFinished
 from server.projection import principal_plane
 from server.recorder import Recorder
 from strategies.algorithm import NO_CLUSTER
+from tagma.whole_file import whole_file
 
 METRICS, HISTORY, CLUSTERS, MODELS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
@@ -92,9 +92,8 @@ def write_clusters(folder: Path, recorder: Recorder) -> None:
 
 def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
     """metrics.json, at once and whole."""
-    partial = folder / f".{METRICS}.partial"
-    partial.write_text(json.dumps(metrics, indent=2, allow_nan=False) + "\n")
-    os.replace(partial, folder / METRICS)
+    with whole_file(folder / METRICS) as partial:
+        partial.write_text(json.dumps(metrics, indent=2, allow_nan=False) + "\n")
 
 
 def read_metrics(folder: Path) -> dict[str, Any]:

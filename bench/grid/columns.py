@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from bench.partial import whole_file
+from tagma.whole_file import whole_file
 
 TEXT, WHOLE, NUMBER = "text", "whole", "number"
 Columns = dict[str, str]

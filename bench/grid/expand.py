@@ -13,6 +13,7 @@ from bench.grid.plan import Plan
 from bench.grid.skipping import skipped
 from launch.run import check
 from tagma.errors import TagmaError
+from tagma.override import key_of
 from tagma.settings import CONF, Settings, compose, compose_seeds
 
 _BASE = ("evaluate=false", "oracle=false", "checkpoint_every=0")
@@ -94,7 +95,7 @@ class _Composer:
     def check_all_used(self) -> None:
         """Raise the error of the first setting that nobody has."""
         for text, error in self._unused.items():
-            if text not in self._used and not _known(_key(text)):
+            if text not in self._used and not _known(key_of(text)):
                 raise error
 
     def _composed(self, overrides: tuple[str, ...]) -> list[Settings]:
@@ -113,9 +114,9 @@ class _Composer:
 
 def _fitting(overrides: Sequence[str]) -> tuple[str, ...]:
     """Without the settings of groups that the choices made do not have."""
-    choosing = [t for t in overrides if "." not in _key(t) or _key(t).startswith("hydra.")]
+    choosing = [t for t in overrides if "." not in key_of(t) or key_of(t).startswith("hydra.")]
     chosen = compose(choosing).groups
-    return tuple(text for text in overrides if _has(chosen, _key(text)))
+    return tuple(text for text in overrides if _has(chosen, key_of(text)))
 
 
 def _has(groups: Mapping[str, Mapping[str, Any]], key: str) -> bool:
@@ -131,12 +132,8 @@ def _known(key: str) -> bool:
 
 
 def _without(overrides: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    taken = {_key(text) for text in others}
-    return tuple(text for text in overrides if _key(text) not in taken)
-
-
-def _key(text: str) -> str:
-    return text.partition("=")[0].lstrip("+")
+    taken = {key_of(text) for text in others}
+    return tuple(text for text in overrides if key_of(text) not in taken)
 
 
 def _check(settings: Settings) -> None:

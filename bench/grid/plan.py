@@ -15,6 +15,7 @@ from hydra.errors import HydraException
 from bench.grid.axis import ROLES, Axis, axis_of, with_defences
 from bench.grid.skipping import Rule, check_rules
 from tagma.errors import SettingError, TagmaError
+from tagma.override import key_of
 from tagma.plugins import settings_of
 from tagma.settings import CONF, choices
 
@@ -149,12 +150,7 @@ def _axes(checked: Mapping[str, Any]) -> dict[str, Axis]:
 
 
 def _keyed(overrides: Sequence[str] | None) -> dict[str, str]:
-    return {_key(text): text for text in overrides or ()}
-
-
-def _key(text: str) -> str:
-    """What an override sets, without Hydra's signs for adding."""
-    return text.partition("=")[0].lstrip("+")
+    return {key_of(text): text for text in overrides or ()}
 
 
 def _changed(
@@ -172,7 +168,7 @@ def _changed(
             common[key] = str(override.input_line)
     setter: dict[str, str] = {}
     for axis in axes.values():
-        for given in sorted({_key(text) for value in axis.values for text in value.overrides}):
+        for given in sorted({key_of(text) for value in axis.values for text in value.overrides}):
             if given in setter:
                 raise TagmaError(
                     f"{given}: both the axis {setter[given]} and the axis {axis.key} set this; "

@@ -19,8 +19,8 @@ from bench.grid.rows import (
     table_rows,
     timing_rows,
 )
-from bench.partial import whole_file
 from bench.runner import Outcome
+from tagma.whole_file import whole_file
 
 
 def write_results(

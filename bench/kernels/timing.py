@@ -1,6 +1,5 @@
 """CPU time on one thread, as a ratio to the mean of the rows in the same run."""
 
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +12,7 @@ from time import thread_time
 from threadpoolctl import threadpool_limits
 
 from tagma.arrays import Array
+from tagma.environment import environment
 
 _BUDGET = 2.0
 """Seconds after which a formulation has been measured often enough, at least once."""
@@ -36,19 +36,12 @@ class Timing:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """All libraries on one thread, and ours too."""
-    before = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = "1"
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        del os.environ["OMP_NUM_THREADS"]
-        if before is not None:
-            os.environ["OMP_NUM_THREADS"] = before
+    with environment({"OMP_NUM_THREADS": "1"}), threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def compare(

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from bench.partial import whole_file
 from bench.report import bench_tables, bench_words
 from bench.report.bands import band_look
 from bench.report.bench_figures import (
@@ -25,6 +24,7 @@ from bench.report.ranking import leaderboard
 from bench.report.sheets import write_sheets
 from bench.report.telling import LEAST_SEEDS
 from bench.report.words import NOT_KNOWN
+from tagma.whole_file import whole_file
 
 
 def write_bench_report(folder: Path) -> Path:

@@ -19,7 +19,7 @@ HOPELESS = 100.0
 
 @dataclass(frozen=True)
 class Entry:
-    """A name with its figure, and lesser ones with their names; `words` stands for no figure."""
+    """A name with its figure, and lesser ones with their names."""
 
     name: str
     look: tuple[str, str]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.partial import whole_file
 from bench.report.page import environment
+from tagma.whole_file import whole_file
 
 MARGIN, GAP, LETTER, LINE = 14, 26, 7.4, 24
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

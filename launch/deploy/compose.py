@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from attacks.byzantine import adversary_of
 from launch.run import check
 from tagma.errors import SettingError, TagmaError
+from tagma.override import key_of
 from tagma.settings import compose
 
 RESULTS = "/results/run"
@@ -75,7 +76,7 @@ def compose_file(
         raise SettingError("--byzantine", byzantine, f"must be fewer than half of {nodes} nodes")
     if byzantine and attack == "none":
         raise SettingError("--attack", attack, f"is no attack for --byzantine {byzantine}")
-    chosen = {text.lstrip("+~").partition("=")[0]: text for text in overrides}
+    chosen = {key_of(text): text for text in overrides}
     for key, text in chosen.items():
         decided = _DECIDED.get("engine" if key.startswith("engine.") else key)
         if decided is not None:

@@ -1,6 +1,6 @@
 """Settings for many seeds, and settings that another process composed."""
 
-import pickle
+from copy import deepcopy
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_a_setting_that_refers_to_the_seed_follows_it():
 
 def test_adopted_settings_are_used_as_they_are(monkeypatch):
     (made,) = compose_seeds([*SMALL, "rounds=2"], (5,))
-    received = pickle.loads(pickle.dumps(made))
+    received = deepcopy(made)  # as if it came from another process
     adopt(received)
     monkeypatch.setattr(module, "hydra_compose", lambda *_: pytest.fail("composed again"))
     assert compose(received.overrides) is received
