@@ -4,6 +4,7 @@ import argparse
 import os
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from tagma.errors import TagmaError
 
@@ -41,10 +42,15 @@ def trial_options(arguments: list[str], trials: int = 20) -> tuple[argparse.Name
     return options, overrides
 
 
-def cells_folder(folder: Path) -> Path:
-    """The place for finished cells in a folder for results, which is made if need be."""
+def cells_folder(folder: Path, setting: str = "--out ") -> Path:
+    """The place for finished cells in a folder for results, which is made if need be.
+
+    `setting` is how the user names the folder.
+    """
+    kept = folder / "cells"
     try:
-        (folder / "cells").mkdir(parents=True, exist_ok=True)
+        kept.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=kept).close()
     except OSError as error:
-        raise TagmaError(f"--out {folder}: the folder cannot be made ({error.strerror})") from None
-    return folder / "cells"
+        raise TagmaError(f"{setting}{folder}: cannot be written to ({error.strerror})") from None
+    return kept

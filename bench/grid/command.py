@@ -4,12 +4,12 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
 
 from bench.grid.cell import GridCell
 from bench.grid.expand import Place, expand
 from bench.grid.plan import Plan, read_plan
 from bench.grid.results import write_results
+from bench.options import cells_folder
 from bench.progress import CellProgress
 from bench.ray_workers import RayWorkers
 from bench.report.bench_report import write_bench_report
@@ -19,7 +19,7 @@ from bench.report.ranking import leaderboard
 from bench.runner import Outcome, run_cells
 from bench.workers import LocalWorkers, Workers
 from launch.console import notices, say, warn
-from tagma.errors import SettingError, TagmaError
+from tagma.errors import TagmaError
 
 _SHOWN = 10
 """So many failures are told of on the terminal; the table has all."""
@@ -61,7 +61,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
     if dry:
         say(f"{plan.title}: {len(places)} cells, {len(cells)} runs, in {plan.folder}")
         return
-    kept = _cells_folder(plan)
+    kept = cells_folder(plan.folder, "bench.folder=")
     with CellProgress(plan.name) as progress:
         workers = _workers(plan, kept)
         ends = run_cells(list(cells.values()), kept, workers=workers, progress=progress)
@@ -79,23 +79,6 @@ def _in_order(places: Sequence[Place]) -> list[GridCell]:
     seeds = list(dict.fromkeys(place.seed for place in places))
     by_seed = sorted(places, key=lambda place: seeds.index(place.seed))
     return [c for place in by_seed for c in (place.cell, place.reference) if c is not None]
-
-
-def _cells_folder(plan: Plan) -> Path:
-    folder = plan.folder / "cells"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingError(
-            "bench.folder", plan.folder, f"cannot be made ({error.strerror})"
-        ) from None
-    try:
-        TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise SettingError(
-            "bench.folder", plan.folder, f"cannot be written to ({error.strerror})"
-        ) from None
-    return folder
 
 
 def _workers(plan: Plan, folder: Path) -> Workers:

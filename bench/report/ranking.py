@@ -105,7 +105,7 @@ def _ranked(bench: Bench, setting: str) -> list[Standing]:
     order = sorted(samples, key=lambda name: samples[name].badness)
     places = [samples[name].badness for name in order]
     behind = {name: _behind(samples[order[0]], samples[name]) for name in order[1:]}
-    chances = _chances(samples, order)
+    chances = _chances(samples, order[0], [name for name in behind if behind[name] is not None])
     return [
         _standing(
             bench,
@@ -153,21 +153,16 @@ def _behind(first: _Sample, second: _Sample) -> float | None:
     samples = _common(first, second)
     if not len(samples[0]):
         return None
-    one, other = (worst_mean(resampled_means(some))[0] for some in samples)
     with np.errstate(invalid="ignore"):
+        one, other = (some.mean(axis=0).max(initial=-np.inf) for some in samples)
         difference = float(other - one)
     return None if np.isnan(difference) else difference
 
 
-def _chances(samples: Mapping[str, _Sample], order: Sequence[str]) -> dict[str, float]:
-    """The p-values of all rivals of the first that can be compared with it."""
-    found = {}
-    for name in order[1:]:
-        if _behind(samples[order[0]], samples[name]) is not None:
-            chance = swap_test(*_common(samples[order[0]], samples[name]))
-            if chance is not None:
-                found[name] = chance
-    return holm(found)
+def _chances(samples: Mapping[str, _Sample], first: str, rivals: Sequence[str]) -> dict[str, float]:
+    """The p-values of the rivals that the first can be told from, if at all."""
+    tests = {name: swap_test(*_common(samples[first], samples[name])) for name in rivals}
+    return holm({name: chance for name, chance in tests.items() if chance is not None})
 
 
 def _standing(

@@ -29,7 +29,7 @@ def test_a_mistake_is_one_line(arguments, message):
 
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(TagmaError, match=r"--out .*the folder cannot be made"):
+    with pytest.raises(TagmaError, match=r"--out .*: cannot be written to \(Not a directory\)"):
         command.main(["two_clusters", "--trials", "1", "--out", str(tmp_path / "file")])
 
 

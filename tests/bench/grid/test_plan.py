@@ -183,7 +183,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(grid_file, tmp_path, monkey
     def refuse(**where):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("bench.grid.command.TemporaryFile", refuse)
+    monkeypatch.setattr("bench.options.TemporaryFile", refuse)
     with pytest.raises(TagmaError) as caught:
         main([grid_file(), f"bench.folder={tmp_path}/out", "seeds=1"])
     folder = f"bench.folder={tmp_path}/out"
