@@ -7,21 +7,18 @@ does without. So byzfl neither loads data nor evaluates while the clock runs; ou
 finds local models, sends messages and scores every round.
 """
 
-import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import chain, product
 from statistics import median
 from typing import Any
-from unittest.mock import MagicMock
 
 import torch
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 from torch.utils.data import DataLoader, TensorDataset
 
+from bench.byzfl_import import byzfl_module
 from bench.grid.expand import Place, expand
 from bench.grid.plan import read_plan
 from launch.console import console, notices, say
@@ -60,7 +57,10 @@ def main(arguments: list[str]) -> None:
     if "--help" in arguments or "-h" in arguments:
         say(_HELP)
         return
-    byzfl = _imported()
+    try:
+        byzfl = byzfl_module()
+    except ImportError as error:
+        raise TagmaError(f"no byzfl ({error}); see tagma bench byzfl --help") from None
     chosen = [f"attack=[{','.join(_ATTACKS)}]", f"defence=[{','.join(_AGGREGATORS)}]"]
     options = [*chosen, f"attack.fraction={_FRACTION}", "seeds=1", *arguments]
     places = {
@@ -82,17 +82,6 @@ def main(arguments: list[str]) -> None:
         ratio = median(a / b for a, b in pairs)
         table.add_row(name, f"{theirs:.3f}", f"{ours:.3f}", f"{ratio:.1f}")
     console.print(table)
-
-
-def _imported() -> Any:
-    """byzfl, with stand-ins for what only its data loading and its plots need."""
-    for name in ("torchvision", "seaborn"):
-        if find_spec(name) is None:
-            sys.modules[name] = MagicMock()
-    try:
-        return import_module("byzfl")
-    except ImportError as error:
-        raise TagmaError(f"no byzfl ({error}); see tagma bench byzfl --help") from None
 
 
 def _beside(byzfl: Any, place: Place) -> tuple[float, float]:

@@ -25,7 +25,9 @@ CPU time on one thread of our aggregation kernels, plain NumPy, Flower's, and by
 they are installed, as ratios to X.mean(axis=0) in the same run; trimmed K-means beside
 scikit-learn's K-means; peak memory on 2 GB of rows. Prints a table, writes kernels.csv, .svg and
 .png to --out (default: outputs/bench/kernels). Fails when a threshold is missed; takes some ten
-minutes with all peers installed."""
+minutes with all peers installed:
+  pip install --no-deps --target FOLDER byzfl==0.0.11 byzpy==0.1.4
+  PYTHONPATH=FOLDER tagma bench kernels"""
 
 _SHAPES = ((100, 100), (100, 10_000), (20, 1_000_000), (1000, 10_000), (100, 1_000_000))
 _LARGE = 10_000_000
@@ -85,7 +87,7 @@ def _measure(m: int, d: int, repeats: int) -> list[Timing]:
     for statistic, by_library in formulations(m, d).items():
         measured = compare(by_library, rows, repeats)
         timings += [Timing(statistic, name, m, d, *own) for name, own in measured.items()]
-        shown = ", ".join(f"{name} {ratio:.1f}" for name, (_, ratio) in measured.items())
+        shown = ", ".join(f"{name} {ratio:.1f}" for name, (_, ratio, _) in measured.items())
         notices.print(f"{statistic} at {m} x {d}: {shown}", highlight=False)
     return timings
 

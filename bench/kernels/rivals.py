@@ -5,7 +5,6 @@ rows to be liars: that many are trimmed from each side of a coordinate. Flower s
 before every statistic; its formulations do so, too.
 """
 
-import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from flwr.serverapp.strategy.fedtrimmedavg import trim_mean
 from flwr.serverapp.strategy.multikrum import compute_distances
 
+from bench.byzfl_import import byzfl_module
 from strategies import aggregation as ours
 from tagma.arrays import Array
 from tagma.counts import floor_of
@@ -74,10 +74,9 @@ def _flower_krum(rows: Array, f: int, kept: int) -> Array:
 
 def _byzfl(m: int, d: int, f: int) -> dict[str, dict[str, Formulation]]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import byzfl
-            import torch
+        import torch
+
+        byzfl = byzfl_module()
     except ImportError:
         return {}
     rules: dict[str, Any] = {

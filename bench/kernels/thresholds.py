@@ -50,9 +50,8 @@ def missed(timings: Sequence[Timing]) -> list[str]:
                 wanted = FASTER_THAN_BEST
             else:
                 continue
-            if rival.seconds < wanted * own.seconds:
+            if rival.to_ours < wanted:
                 found.append(
-                    f"{place}: {rival.seconds / own.seconds:.2f} times as fast as {rival.library}, "
-                    f"not {wanted:g}"
+                    f"{place}: {rival.to_ours:.2f} times as fast as {rival.library}, not {wanted:g}"
                 )
     return found

@@ -31,6 +31,8 @@ class Timing:
     seconds: float
     ratio: float
     """To the mean of the rows, measured in turns with it."""
+    to_ours: float
+    """To our own formulation, measured in turns with it."""
 
 
 @contextmanager
@@ -46,11 +48,11 @@ def one_thread() -> Iterator[None]:
 
 def compare(
     functions: Mapping[str, Callable[[Array], object]], rows: Array, rounds: int
-) -> dict[str, tuple[float, float]]:
-    """By name, the median seconds of a call, and their ratio to those of `rows.mean(axis=0)`.
+) -> dict[str, tuple[float, float, float]]:
+    """By name: median seconds of a call, their ratio to `rows.mean(axis=0)` and to the first name.
 
     All functions take turns, each between two means, so that what else the machine does meets all
-    of them; the ratio is the median of those of each turn. The first call of each, which pays for
+    of them; a ratio is the median of those of each turn. The first call of each, which pays for
     memory and imports, counts only if it is so long that this does not matter.
     """
 
@@ -70,8 +72,14 @@ def compare(
                 before = _seconds(mean, mean_calls)
                 own = _seconds(partial(function, rows), calls[name])
                 turns[name].append((own, (before + _seconds(mean, mean_calls)) / 2))
+    of_first = [own for own, _ in next(iter(turns.values()))]
     return {
-        name: (median(own for own, _ in own_turns), median(own / of for own, of in own_turns))
+        name: (
+            median(own for own, _ in own_turns),
+            median(own / of for own, of in own_turns),
+            # Slow functions have fewer turns.
+            median(own / of for (own, _), of in zip(own_turns, of_first, strict=False)),
+        )
         for name, own_turns in turns.items()
     }
 
