@@ -1,6 +1,5 @@
 """How local attacks reach a client: a Flower mod that replaces the update in the reply."""
 
-import numpy as np
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp.typing import ClientAppCallable
 
@@ -27,7 +26,7 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     machine = machine_number(context)
     stage = message.metadata.message_type.partition(".")[2]
     honest = unpack_any(reply.content[UPDATE])
-    past = _remember(context.state, f"attack.{stage}", honest, squad.remembers)
+    past = _remember(context.state, stage, round_number, honest, squad.remembers)
     if attack is None:
         return reply
     view = LocalView(
@@ -81,11 +80,20 @@ def _forges(attack: LocalAttack | None) -> bool:
     return attack is not None and type(attack).forge is not LocalAttack.forge
 
 
-def _remember(state: RecordDict, name: str, honest: Array, count: int) -> list[Array]:
-    """The last `count` updates before this one, kept with the node from round to round."""
+def _remember(
+    state: RecordDict, stage: str, round_number: int, honest: Array, count: int
+) -> list[Array]:
+    """The last `count` updates of earlier rounds, kept with the node from round to round.
+
+    By round: a client that is asked twice, because its first answer was lost, answers alike.
+    """
     if not count:
         return []
-    kept = unpack_any(state[name]) if name in state else honest[:0]
-    past = list(kept.reshape(-1, len(honest)))
-    state[name] = pack(np.concatenate([*past, honest][-count:]))
-    return past
+    prefix = f"attack.{stage}."
+    kept = sorted(int(name.removeprefix(prefix)) for name in state if name.startswith(prefix))
+    past = [number for number in kept if number < round_number][-count:]
+    for number in kept:
+        if number not in past:
+            del state[f"{prefix}{number}"]
+    state[f"{prefix}{round_number}"] = pack(honest)
+    return [unpack_any(state[f"{prefix}{number}"]) for number in past]
