@@ -21,5 +21,6 @@ def main(grid: Grid, context: Context) -> None:
     settings = settings_from(str(context.run_config["overrides"]))
     folder = Path(settings.output or datetime.now().strftime("outputs/%Y-%m-%d/%H-%M-%S"))
     engine = "ray" if isinstance(grid, InMemoryGrid) else "deployment"
-    run_federation(PatientGrid(grid), settings, folder, [print_event], engine)
+    patient = PatientGrid(grid, lossy=engine == "deployment")
+    run_federation(patient, settings, folder, [print_event], engine)
     print(f"results: {folder.resolve()}", flush=True)

@@ -1,0 +1,60 @@
+"""Calls to a SuperLink that may be away for a while: killed, restarted, or behind a broken network.
+
+Flower's grid for deployments tries again by itself while nobody answers, but gives up on a
+connection that breaks in the middle of its TLS handshake, on the errors of a SuperLink that is just
+starting or ending, and on an upload of which it was not told that it had succeeded. A run must not
+end by these. So they are outages as well, and the call is made again.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import httpx
+from flwr.serverapp import Grid
+from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
+from flwr.supercore.retry import RetryInvoker
+
+_PAUSE = 1.0
+_Result = TypeVar("_Result")
+
+
+class Link:
+    """Makes the calls of one Grid, and remembers when one last failed."""
+
+    def __init__(self, grid: Grid, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._sleep = sleep
+        self.away_until = -math.inf
+        """When the SuperLink was last found to be away, on the monotonic clock."""
+        # A simulation's grid has none: it calls the SuperLink's code directly.
+        invoker = getattr(grid, "_retry_invoker", None)
+        if isinstance(invoker, RetryInvoker):
+            self._listen(invoker)
+
+    def call(self, function: Callable[[], _Result], deadline: float = math.inf) -> _Result:
+        """The result of a call that may safely be made twice; after the deadline, its error."""
+        while True:
+            try:
+                return function()
+            except (httpx.HTTPError, ObjectPushError) as problem:
+                self.away_until = time.monotonic()
+                if not _passing(problem) or self.away_until >= deadline:
+                    raise
+            self._sleep(_PAUSE)
+
+    def _listen(self, invoker: RetryInvoker) -> None:
+        """Hear of the failures after which Flower tries again by itself."""
+        tell = invoker.on_backoff
+
+        def on_backoff(state: object) -> None:
+            self.away_until = time.monotonic()
+            if tell is not None:
+                tell(state)  # type: ignore[arg-type]
+
+        invoker.on_backoff = on_backoff
+
+
+def _passing(problem: Exception) -> bool:
+    """Whether an error may be gone the next time; a refusal will not."""
+    return not isinstance(problem, httpx.HTTPStatusError) or problem.response.status_code >= 500
