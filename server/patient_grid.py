@@ -112,7 +112,7 @@ class PatientGrid(PassingGrid):
                     waiting[first].names.discard(name)
                     continue
                 if name == first and not reply.has_error():
-                    self._took(waiting[first].message, time.monotonic() - started)
+                    self._note_slowest(waiting[first].message, started)
                 del waiting[first]
                 reply.metadata.__dict__["_reply_to_message_id"] = first
                 replies.append(reply)
@@ -126,8 +126,9 @@ class PatientGrid(PassingGrid):
         # A push that is too large gets no names at all.
         return [name or "" for name in names or [""] * len(messages)]
 
-    def _took(self, message: Message, seconds: float) -> None:
+    def _note_slowest(self, message: Message, started: float) -> None:
         kind = message.metadata.message_type
+        seconds = time.monotonic() - max(started, self._link.away_until)
         self._slowest[kind] = max(self._slowest.get(kind, 0.0), seconds)
 
     def _final(self, reply: Message) -> bool:

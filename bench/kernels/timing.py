@@ -16,7 +16,7 @@ from tagma.environment import environment
 
 _BUDGET = 2.0
 """Seconds after which a formulation has been measured often enough, at least once."""
-_SHORT = 0.005
+_SHORT = 0.02
 """Shorter calls are repeated within a measurement."""
 
 
