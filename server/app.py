@@ -11,8 +11,11 @@ from server.events import print_event
 from server.federation import run_federation
 from server.patient_grid import PatientGrid
 from tagma.settings import settings_from
+from tasks.chosen import task_of
 
 app = ServerApp()
+_PER_ENTRY, _BESIDES = 16, 2**20
+"""Bytes of a reply: twice what a vector takes, and what is around it."""
 
 
 @app.main()
@@ -21,6 +24,8 @@ def main(grid: Grid, context: Context) -> None:
     settings = settings_from(str(context.run_config["overrides"]))
     folder = Path(settings.output or datetime.now().strftime("outputs/%Y-%m-%d/%H-%M-%S"))
     engine = "ray" if isinstance(grid, InMemoryGrid) else "deployment"
-    patient = PatientGrid(grid, lossy=engine == "deployment")
+    patient = PatientGrid(
+        grid, lossy=engine == "deployment", largest=_PER_ENTRY * task_of(settings).dim + _BESIDES
+    )
     run_federation(patient, settings, folder, [print_event], engine)
     print(f"results: {folder.resolve()}", flush=True)

@@ -3,12 +3,14 @@
 Flower's grid for deployments tries again by itself while nobody answers, but gives up on a
 connection that breaks in the middle of its TLS handshake, on the errors of a SuperLink that is just
 starting or ending, and on an upload of which it was not told that it had succeeded. A run must not
-end by these. So they are outages as well, and the call is made again.
+end by these. So they are outages as well.
 """
 
+import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import httpx
@@ -17,7 +19,10 @@ from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
 from flwr.supercore.retry import RetryInvoker
 
 _PAUSE = 1.0
+_PATIENCE = 60.0
+"""Seconds for which a SuperLink that answers, but by an error of its own, is asked again."""
 _Result = TypeVar("_Result")
+_log = logging.getLogger("tagma")
 
 
 class Link:
@@ -32,16 +37,37 @@ class Link:
         if isinstance(invoker, RetryInvoker):
             self._listen(invoker)
 
-    def call(self, function: Callable[[], _Result], deadline: float = math.inf) -> _Result:
-        """The result of a call that may safely be made twice; after the deadline, its error."""
+    def call(self, function: Callable[[], _Result]) -> _Result:
+        """The result of a call that may safely be made twice.
+
+        Nobody at the other end is waited for, as Flower does; errors of the SuperLink, which a node
+        may be able to provoke, for a minute only.
+        """
+        give_up = time.monotonic() + _PATIENCE
         while True:
             try:
                 return function()
             except (httpx.HTTPError, ObjectPushError) as problem:
-                self.away_until = time.monotonic()
-                if not _passing(problem) or self.away_until >= deadline:
+                self.note(problem)
+                answered = not isinstance(problem, httpx.TransportError)
+                if answered and time.monotonic() >= give_up:
                     raise
             self._sleep(_PAUSE)
+
+    @contextmanager
+    def tolerated(self) -> Iterator[None]:
+        """Do without the result of what fails in here; it is tried another time."""
+        try:
+            yield
+        except (httpx.HTTPError, ObjectPushError) as problem:
+            self.note(problem)
+
+    def note(self, problem: Exception) -> None:
+        """Take an error for an outage; one that will not pass is raised again."""
+        if not passing(problem):
+            raise problem
+        _log.warning("the SuperLink was away: %s: %s", type(problem).__name__, problem)
+        self.away_until = time.monotonic()
 
     def _listen(self, invoker: RetryInvoker) -> None:
         """Hear of the failures after which Flower tries again by itself."""
@@ -55,6 +81,6 @@ class Link:
         invoker.on_backoff = on_backoff
 
 
-def _passing(problem: Exception) -> bool:
+def passing(problem: Exception) -> bool:
     """Whether an error may be gone the next time; a refusal will not."""
     return not isinstance(problem, httpx.HTTPStatusError) or problem.response.status_code >= 500

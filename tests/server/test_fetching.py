@@ -1,12 +1,10 @@
 """One reply whose upload never ends, or is no reply at all, holds up no other."""
 
-import time
-from threading import Event
 from types import SimpleNamespace
 
 import httpx
 import pytest
-from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.app.message import remove_content_from_message
 from flwr.common.serde import message_to_proto
 from flwr.proto.message_pb2 import PullObjectResponse
@@ -17,6 +15,8 @@ from flwr.supercore.task_identity import TaskIdentity
 from flwr.superlink.grid.http_grid import HttpGrid
 
 from server.fetching import Fetcher
+from server.link import Link
+from tagma.wire import pack
 
 
 class Client:
@@ -24,93 +24,127 @@ class Client:
 
     def __init__(self, ways):
         TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1
-        self.ended, self.asked, self.objects = Event(), [], {}
-        self.replies, self.names = {}, []
-        for node, way in enumerate(ways):
+        self.ways, self.objects, self.replies = list(ways), {}, {}
+        self.names, self.pulled, self.confirmed = [], [], 0
+        for node in range(len(ways)):
             question = Message(RecordDict(), node, "train", group_id="1")
             question.metadata.__dict__["_message_id"] = question.object_id
-            reply = Message(RecordDict({"a": ConfigRecord({"node": node})}), reply_to=question)
+            content = RecordDict({"a": ConfigRecord({"node": node}), "b": pack([1.0 * node] * 9)})
+            reply = Message(content, reply_to=question)
+            name = question.object_id
+            if ways[node] == "answers another":
+                reply.metadata.__dict__["_reply_to_message_id"] = self.names[0]
             reply.metadata.__dict__["_message_id"] = reply.object_id
-            for name, part in get_all_nested_objects(reply).items():
-                self.objects[name] = (way, part.deflate())
-            self.replies[question.object_id] = reply
-            self.names.append(question.object_id)
+            for part, its in get_all_nested_objects(reply).items():
+                self.objects[part] = node, its
+            self.replies[name] = reply
+            self.names.append(name)
 
     def PullMessages(self, request):  # noqa: N802
-        self.asked.append(list(request.message_ids))
-        found = [self.replies.pop(name) for name in request.message_ids if name in self.replies]
+        asked = list(request.message_ids)
+        if "unasked" in self.ways:
+            asked.append(self.names[self.ways.index("unasked")])
+        found = [(name, self.replies.pop(name)) for name in asked if name in self.replies]
+        announced = []
+        for name, reply in found:
+            proto = message_to_proto(remove_content_from_message(reply))
+            proto.metadata.reply_to_message_id = name
+            announced.append(proto)
         return PullAppMessagesResponse(
-            messages_list=[message_to_proto(remove_content_from_message(r)) for r in found],
-            message_object_trees=[get_object_tree(reply) for reply in found],
+            messages_list=announced,
+            message_object_trees=[get_object_tree(reply) for _, reply in found],
         )
 
     def PullObject(self, request):  # noqa: N802
-        way, content = self.objects[request.object_id]
-        if way == "never":
-            self.ended.wait()
+        node, part = self.objects[request.object_id]
+        way = self.ways[node]
+        here = way != "never" and not (way == "late" and isinstance(part, ArrayRecord))
         if way == "breaks":
             raise httpx.ReadError("broken")
-        if way == "garbage":
-            content = b"no object"
-        return PullObjectResponse(object_found=True, object_available=True, object_content=content)
+        if way == "refused":
+            response = httpx.Response(404, request=httpx.Request("POST", "https://superlink/"))
+            raise httpx.HTTPStatusError("no", request=response.request, response=response)
+        if here:
+            self.pulled.append(request.object_id)
+        content = b"no object" if way == "garbage" else part.deflate()
+        return PullObjectResponse(
+            object_found=True, object_available=here, object_content=content if here else b""
+        )
 
     def ConfirmMessageReceived(self, request):  # noqa: N802
+        self.confirmed += 1
         return SimpleNamespace()
 
 
-@pytest.fixture
-def fetch():
-    """The replies of nodes that behave in these ways, until so many have come."""
-    clients = []
+def fetching(*ways, largest=10_000):
+    client = Client(ways)
+    grid = HttpGrid(token="token")
+    grid._client = client
+    grid.set_run(Run.create_empty(run_id=1))
+    fetcher = Fetcher(grid, Link(grid), largest)
 
-    def fetch(*ways, wanted):
-        client = Client(ways)
-        clients.append(client)
-        grid = HttpGrid(token="token")
-        grid._client = client
-        grid.set_run(Run.create_empty(run_id=1))
-        fetcher, replies = Fetcher(grid), {}
-        fetcher.look(client.names)
-        deadline = time.monotonic() + 60
-        while len(replies) < wanted:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-            for reply in fetcher.arrived():
-                replies[client.names.index(reply.metadata.reply_to_message_id)] = reply
-        return client, fetcher, replies
+    def look(names=client.names):
+        replies = fetcher.look(names)
+        return {client.names.index(r.metadata.reply_to_message_id): r for r in replies}
 
-    yield fetch
-    for client in clients:
-        client.ended.set()
+    return client, look
 
 
-def test_replies_come_whole(fetch):
-    _, _, replies = fetch("well", "well", "well", wanted=3)
-    assert {node: reply.content["a"]["node"] for node, reply in replies.items()} == {
-        0: 0,
-        1: 1,
-        2: 2,
-    }
+def test_replies_come_whole():
+    client, look = fetching("well", "well", "well")
+    replies = look()
+    assert sorted(replies) == [0, 1, 2]
+    assert all(reply.content["a"]["node"] == node for node, reply in replies.items())
+    assert client.confirmed == 3
+    assert look() == {}
 
 
-def test_an_upload_that_never_ends_holds_up_nobody_else(fetch):
-    client, fetcher, replies = fetch("never", "well", "well", wanted=2)
-    assert sorted(replies) == [1, 2]
-    fetcher.look(client.names)  # what is being fetched is not asked for again
-    assert client.asked[1] == client.names[1:]
+def test_an_upload_that_never_ends_holds_up_nobody_else():
+    client, look = fetching("never", "well", "well")
+    assert sorted(look()) == [1, 2]
+    assert look() == look() == {}
+    assert client.confirmed == 2
 
 
-def test_what_cannot_be_read_is_a_failure_of_its_node(fetch):
-    _, _, replies = fetch("garbage", "well", wanted=2)
-    assert "unreadable reply" in replies[0].error.reason
-    assert not replies[1].has_error()
+def test_what_is_there_of_a_late_upload_is_not_fetched_again():
+    client, look = fetching("late")
+    assert look() == look() == {}
+    client.ways[0] = "well"
+    replies = look()
+    assert replies[0].content["a"]["node"] == 0
+    assert len(client.pulled) == len(set(client.pulled)) == len(client.objects)
 
 
-def test_a_connection_that_breaks_loses_the_reply(fetch):
-    client, fetcher, replies = fetch("breaks", "well", wanted=1)
-    deadline = time.monotonic() + 60
-    while len(client.asked[-1]) < 2:  # then it may be asked for again
-        assert time.monotonic() < deadline
-        assert fetcher.arrived() == []
-        fetcher.look(client.names)
-    assert list(replies) == [1]
+def test_a_connection_that_breaks_costs_time_and_nothing_else():
+    client, look = fetching("breaks", "well")
+    assert sorted(look()) == [1]
+    client.ways[0] = "well"
+    assert sorted(look()) == [0]
+
+
+@pytest.mark.parametrize(
+    ("way", "reason"),
+    [
+        ("garbage", "unreadable reply"),
+        ("refused", "unreadable reply: no"),
+        ("answers another", "it says that it answers another message"),
+    ],
+)
+def test_what_cannot_be_read_is_a_failure_of_its_node(way, reason):
+    _, look = fetching("well", way)
+    replies = look()
+    assert sorted(replies) == [0, 1]
+    assert reason in replies[1].error.reason
+    assert replies[0].content["a"]["node"] == 0
+
+
+def test_what_is_too_large_is_not_fetched_to_its_end():
+    client, look = fetching("well", largest=200)
+    assert "it is too large" in look()[0].error.reason
+    assert len(client.pulled) < len(client.objects)
+
+
+def test_what_nobody_asked_for_is_not_fetched():
+    client, look = fetching("well", "unasked")
+    assert sorted(look(client.names[:1])) == [0]
+    assert client.confirmed == 1

@@ -52,9 +52,27 @@ def test_what_does_not_pass_is_not(problem):
         Link(None, pytest.fail).call(Failing(problem, 1))
 
 
-def test_after_the_deadline_the_error_is_told():
-    with pytest.raises(httpx.ConnectError):
-        Link(None, pytest.fail).call(Failing(httpx.ConnectError("nobody"), 1), -math.inf)
+def test_errors_of_the_superlink_are_believed_after_a_minute(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("server.link.time.monotonic", lambda: now[0])
+
+    def sleep(seconds):
+        now[0] += seconds
+
+    with pytest.raises(httpx.HTTPStatusError):
+        Link(None, sleep).call(Failing(status(500), math.inf))
+    assert now == [60]
+    # Nobody at the other end may be a longer absence.
+    assert Link(None, sleep).call(Failing(httpx.ConnectError("nobody"), 200)) == "result"
+
+
+def test_what_is_tolerated_is_done_without():
+    link = Link(None)
+    with link.tolerated():
+        raise httpx.ReadError("broken")
+    assert link.away_until > -math.inf
+    with pytest.raises(httpx.HTTPStatusError), link.tolerated():
+        raise status(404)
 
 
 def test_it_hears_of_the_failures_after_which_flower_tries_again():
