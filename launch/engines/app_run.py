@@ -72,11 +72,14 @@ def placed(settings: Settings, folder: Path | str) -> list[str]:
 
 
 def on_events(observer: Observer) -> Callable[[str], None]:
-    """Pass on the events among the lines of a log."""
+    """Pass on the events among the lines of a log, each once: after an outage it is told again."""
+    told = 0
 
     def pass_on(line: str) -> None:
+        nonlocal told
         event = parse_event(line)
-        if event is not None:
+        if event is not None and event.round > told:
+            told = event.round
             observer(event)
 
     return pass_on
@@ -116,6 +119,10 @@ class _Lines:
         self.cause: str | None = None
         self.last = ""
 
+    def say(self, line: str) -> None:
+        """Put a line of our own among them."""
+        self._output.write(line + "\n")
+
     def follow(self, command: subprocess.Popen[str]) -> int:
         """Read a command's output to its end; return its exit code."""
         assert command.stdout is not None
@@ -140,6 +147,7 @@ def _outcome(superlink: SuperLink, lines: _Lines) -> dict[str, str]:
         if listed is not None:
             if listed["status"].startswith(FINISHED):
                 return listed
+            lines.say("the SuperLink was away; the log of the run again, from its beginning:")
             lines.follow(superlink.flwr("log", lines.number, CONNECTION, "--stream"))
             deadline = time.monotonic() + PATIENCE_SECONDS
         time.sleep(PAUSE_SECONDS)
