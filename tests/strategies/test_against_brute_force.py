@@ -235,6 +235,18 @@ def test_the_geometric_median_is_accurate_to_a_millionth(rows):
     assert result.iterations > 0
 
 
+@pytest.mark.parametrize(("m", "d"), [(9, 3), (9, 20_000), (30, 2000), (1000, 40)])
+@pytest.mark.parametrize("distance", [1e-3, 0.01, 0.1])
+def test_the_geometric_median_is_as_accurate_in_float32_where_a_row_lies_near_it(m, d, distance):
+    source = np.random.default_rng(0)
+    others = source.normal(size=(m - 1, d))
+    aside = distance * source.normal(size=d)
+    rows = np.vstack([others, ours.geometric_median(others).estimate + aside]).astype(np.float32)
+    exact = ours.geometric_median(rows.astype(np.float64)).estimate
+    scale = np.median(np.linalg.norm(rows - exact, axis=1))
+    assert np.linalg.norm(ours.geometric_median(rows).estimate - exact) <= 1e-6 * scale
+
+
 @settings(max_examples=30)
 @given(clouds, st.floats(0, 0.49))
 def test_trimmed_mean_and_median(rows, beta):
