@@ -1,5 +1,7 @@
 """Lengths of rows that neither overflow nor vanish."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from strategies.aggregation.rows import Rows
@@ -8,12 +10,22 @@ from tagma.arrays import Array
 _ENTRIES = 2**18
 
 
-def norms(rows: Rows) -> Array:
-    """||x_i|| in double precision, shape (m,). Cost O(m d).
+_SMALLER = 2.0**-64
 
-    A row whose squares overflow or vanish is measured in units of its own largest entry. A length
-    beyond the largest float64 is infinite.
+
+def norms(rows: Rows) -> tuple[Array, float]:
+    """||x_i|| in double precision, shape (m,), and what a length of 1 stands for. Cost O(m d).
+
+    A row whose squares overflow or vanish is measured in units of its own largest entry. The unit
+    is 1, unless a length is beyond the largest float64.
     """
+    lengths = _norms(rows)
+    if np.isfinite(lengths).all():
+        return lengths, 1.0
+    return _norms(replace(rows, scale=rows.scale * _SMALLER)), 1 / _SMALLER
+
+
+def _norms(rows: Rows) -> Array:
     squares = np.zeros(len(rows))
     for _, block in rows.blocks(max(1024, _ENTRIES // len(rows))):
         squares += np.einsum("ij,ij->i", block, block)
