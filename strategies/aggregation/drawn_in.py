@@ -54,7 +54,7 @@ class DrawnIn:
         self._after = -self._before - typical - self._beyond
 
     def blocks(self, dtype: np.dtype[np.float64] | None = None) -> Iterator[tuple[slice, Array]]:
-        """Columns and the y_i in them, some at a time; each is valid until the next."""
+        """Columns and the y_i in them, some at a time, in new arrays."""
         dtype = self._rows.dtype if dtype is None else dtype
         fractions = self._fractions.astype(dtype)[:, None]
         for columns, block in self._rows.blocks(_width(self._rows)):
