@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
 
@@ -47,20 +47,32 @@ def checker(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], None]
     return check
 
 
+class _Stated(NamedTuple):
+    """What an annotation says."""
+
+    usual: type
+    kind: type
+    """What else is as good, such as the numbers of NumPy."""
+    optional: bool
+    bounds: list[tuple[str, Callable[[Any, Any], bool], Any]]
+    """In words, how to compare, with what."""
+
+
 _WORDS: dict[type, str] = {Integral: "whole number", Real: "number"}
-_Stated = tuple[type, type, bool, list[tuple[str, Callable[[Any, Any], bool], Any]]]
 
 
 def _stated(hint: Any) -> _Stated | None:
-    """The usual type, the kind of number, whether None is allowed, and the bounds with their words."""
-    parts = [hint] if get_origin(hint) is Annotated else get_args(hint)
-    numbers = [part for part in parts if get_origin(part) is Annotated]
-    if len(numbers) != 1:
+    """None for what is not a number with bounds, nor such a number or None."""
+    parts = [hint] if get_origin(hint) is Annotated else list(get_args(hint))
+    others = [part for part in parts if get_origin(part) is not Annotated]
+    if len(parts) != len(others) + 1 or set(others) - {NoneType}:
         return None
-    kind, *metadata = get_args(numbers[0])
+    (number,) = (part for part in parts if part not in others)
+    usual, *metadata = get_args(number)
     bounds = [
         (words, holds, getattr(each, attribute))
         for each in metadata
+        if type(each) in _BOUNDS
         for attribute, words, holds in [_BOUNDS[type(each)]]
     ]
-    return kind, (Integral if kind is int else Real), NoneType in parts, bounds
+    return _Stated(usual, Integral if usual is int else Real, bool(others), bounds)

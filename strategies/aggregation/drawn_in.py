@@ -63,7 +63,7 @@ class DrawnIn:
             yield columns, _times_power_of_two(part, self._after)
 
     def combine(self, weights: Array) -> Array:
-        """o + u sum_i w_i y_i for weights of shape (..., m) that sum to 1; shape (..., d)."""
+        """O + u sum_i w_i y_i for weights of shape (..., m) that sum to 1; shape (..., d)."""
         if not len(self.far):
             return self._rows.combine(weights)
         near = weights.copy()
@@ -121,7 +121,7 @@ def _middle(fractions: Array, exponents: Labels) -> int:
 
 
 def _times_power_of_two(part: Array, exponents: Labels) -> Array:
-    """Rows times 2^exponents, in place, in two steps where one factor alone could not be written."""
+    """Rows times 2^exponents, in place; in two steps where one factor could not be written."""
     most = np.finfo(part.dtype).maxexp - 2
     first = np.clip(exponents, -most, most)
     for step in (first, exponents - first):

@@ -12,8 +12,8 @@ out that squares overflow or others vanish beside it, G is made again with care,
 `DrawnIn`. A row of 1e30 is an outlier like any other then.
 
 Blocks of float32 are multiplied in float32, which leaves distances an error of some 1e-7 of the
-rows' distances from the origin. Few entries, where it costs nothing, and those of `exact` geometries
-are multiplied in float64.
+rows' distances from the origin. Few entries, where it costs nothing, and those of `exact`
+geometries are multiplied in float64.
 """
 
 from collections.abc import Iterable, Iterator

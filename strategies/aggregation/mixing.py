@@ -48,7 +48,6 @@ def pre_rule(
 
     The weights have shape (r, m), or (m,) where each row is only multiplied by its own.
     """
-
     check = checker(function)
 
     @wraps(function)

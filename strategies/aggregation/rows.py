@@ -136,8 +136,7 @@ class Rows:
 
 
 def _any_of(weights: Array) -> Mask:
-    used: Mask = weights.reshape(-1, weights.shape[-1]).any(axis=0)
-    return used
+    return np.logical_or.reduce(weights.reshape(-1, weights.shape[-1]) != 0, axis=0)
 
 
 def chain(first: Array | None, second: Array) -> Array:

@@ -244,6 +244,24 @@ def test_the_geometric_median_is_accurate_to_a_millionth(rows):
     assert result.iterations > 0
 
 
+def slow_cloud():
+    """Rows of which one is a ten thousandth from the median: Weiszfeld's steps are tiny there."""
+    source = np.random.default_rng(1240)
+    m, d = source.integers(7, 13), source.integers(2, 10)
+    return source.normal(size=(m, d))
+
+
+@pytest.mark.parametrize("rows", [slow_cloud(), np.random.default_rng(1982).normal(size=(7, 3))])
+def test_a_row_beside_the_geometric_median_does_not_keep_it_from_being_found(rows):
+    result = ours.geometric_median(rows)
+    start = minimize(lambda y: np.linalg.norm(rows - y, axis=1).sum(), rows.mean(axis=0)).x
+    exact = exact_geometric_median(rows, start)
+    scale = np.median(np.linalg.norm(rows - exact, axis=1))
+    assert result.stopped == "converged"
+    assert result.iterations < 200
+    assert np.linalg.norm(result.estimate - exact) <= 1e-6 * scale
+
+
 @pytest.mark.parametrize(("m", "d"), [(9, 3), (9, 20_000), (30, 2000), (1000, 40)])
 @pytest.mark.parametrize("distance", [1e-3, 0.01, 0.1])
 def test_the_geometric_median_is_as_accurate_in_float32_where_a_row_lies_near_it(m, d, distance):

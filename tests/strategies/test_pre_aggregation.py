@@ -42,7 +42,6 @@ def test_arc_cuts_the_longest_to_the_length_of_the_next():
     assert np.allclose(arc(rows, fraction=0.0).rows, rows)
 
 
-
 def test_the_longest_rows_of_all_are_clipped_to_what_they_should_be():
     largest = np.finfo(np.float64).max
     equal = np.full((9, 5), largest)

@@ -164,7 +164,7 @@ def test_the_geometric_median_of_three_numbers_is_the_middle_one_at_every_scale(
 def test_one_entry_that_is_not_finite_is_found_in_any_place(name, value, shape):
     source = np.random.default_rng(0)
     rows = source.normal(size=shape).astype(np.float32)
-    for row, column in zip(source.integers(0, shape[0], 25), source.integers(0, 100, 25)):
+    for row, column in source.integers(0, (shape[0], 100), size=(25, 2)):
         before, rows[row, column] = rows[row, column], value
         assert ALL[name](rows).removed == 1, (row, column)
         rows[row, column] = before
