@@ -69,6 +69,8 @@ def _stated(hint: Any) -> _Stated | None:
         return None
     (number,) = (part for part in parts if part not in others)
     usual, *metadata = get_args(number)
+    if usual not in (int, float):
+        return None
     bounds = [
         (words, holds, getattr(each, attribute))
         for each in metadata

@@ -7,9 +7,8 @@ import numpy as np
 from strategies.aggregation.rows import Rows
 from tagma.arrays import Array
 
-_ENTRIES = 2**18
-
-
+_ENTRIES, _WIDTH = 2**18, 2**14
+"""Of a block of all rows; columns of a block of one row."""
 _SMALLER = 2.0**-64
 
 
@@ -38,8 +37,8 @@ def _norms(rows: Rows) -> Array:
 
 
 def _careful(row: Rows) -> float:
-    blocks = [block.astype(np.float64) for _, block in row.blocks(_ENTRIES)]
-    peak = max(float(np.abs(block).max()) for block in blocks)
+    peak = max(float(np.abs(block).max()) for _, block in row.blocks(_WIDTH))
     if peak == 0:
         return 0.0
+    blocks = (block.astype(np.float64) for _, block in row.blocks(_WIDTH))
     return peak * float(np.sqrt(sum(((block / peak) ** 2).sum() for block in blocks)))

@@ -1,5 +1,9 @@
 """The one policy for rows that are not finite or wildly scaled, for every aggregator."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -46,6 +50,26 @@ def test_in_many_entries_they_are_found_wherever_they_are(name, m, d):
     result = ALL[name](rows)
     assert result.removed == 0
     assert np.isfinite(result.estimate).all()
+
+
+EVERY_PLACE = """
+import numpy as np
+from strategies.aggregation import median
+rows = np.zeros((500, 140), np.float32)
+for row in range(500):
+    rows[row, 0] = np.inf
+    assert median(rows).removed == 1, row
+    rows[row, 0] = 0
+"""
+
+
+def test_an_infinity_is_found_also_where_numpy_parts_values_without_vector_instructions():
+    # Where parting leaves equal values depends on the processor.
+    features = "AVX2 FMA3 X86_V3 X86_V4 AVX512F AVX512CD AVX512_SKX AVX512_ICL AVX512_SPR"
+    environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": features, "PYTHONPATH": os.getcwd()}
+    command = [sys.executable, "-W", "ignore", "-c", EVERY_PLACE]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", PRE)
