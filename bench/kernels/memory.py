@@ -20,9 +20,17 @@ KERNELS: dict[str, ours.Aggregator] = {
     "multi_krum": partial(ours.multi_krum, fraction=0.1),
     "geometric_median": ours.geometric_median,
     "meamed": partial(ours.meamed, fraction=0.1),
+    "bulyan": partial(ours.bulyan, fraction=0.1),
+    "centered_clipping": ours.centered_clipping,
+    "caf": partial(ours.caf, fraction=0.1),
+    "dnc": partial(ours.dnc, fraction=0.1),
+    "iterative_filtering": partial(ours.iterative_filtering, factor=1.3, removable=0.3),
+    "cge": partial(ours.cge, fraction=0.1),
+    "signguard": ours.signguard,
     "nnm, trimmed_mean": ours.compose(
         [partial(ours.nnm, fraction=0.1)], partial(ours.trimmed_mean, beta=0.1)
     ),
+    "arc, mean": ours.compose([partial(ours.arc, fraction=0.1)], ours.mean),
 }
 
 

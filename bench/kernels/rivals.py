@@ -2,7 +2,8 @@
 
 Every formulation is a function of one float32 array (m, d). Ours and theirs assume a tenth of the
 rows to be liars: that many are trimmed from each side of a coordinate. Flower stacks the replies
-before every statistic; its formulations do so, too.
+before every statistic; its formulations do so, too. NumPy's are what one would write down first:
+all differences at once for distances, and steps of Weiszfeld until they are short.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,8 +22,12 @@ from tagma.counts import floor_of
 FRACTION = 0.1
 OURS = "tagma"
 Formulation = Callable[[Array], object]
+PEERS = ("byzfl", "byzpy")
+"""Libraries that need not be installed."""
 _MOST_BYTES = 4e9
 """A formulation that would need more than this is left out."""
+_STEPS, _TOLERANCE = 1000, 1e-6
+"""Of Weiszfeld's iteration; the tolerance is relative to the typical distance."""
 
 
 def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
@@ -39,7 +44,7 @@ def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
             "numpy": partial(np.median, axis=0),
             "flower": lambda rows: np.median(np.stack(list(rows)), axis=0),
         },
-        "geometric_median": {OURS: ours.geometric_median},
+        "geometric_median": {OURS: ours.geometric_median, "numpy": _weiszfeld},
         "krum": {
             OURS: partial(ours.krum, fraction=FRACTION),
             "flower": partial(_flower_krum, f=f, kept=1),
@@ -50,10 +55,42 @@ def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
         },
         "nnm": {OURS: lambda rows: ours.nnm(rows, fraction=FRACTION).rows},
     }
+    if 4 * m * m * d < _MOST_BYTES:
+        found["krum"]["numpy"] = partial(_numpy_krum, f=f, kept=1)
+        found["multi_krum"]["numpy"] = partial(_numpy_krum, f=f, kept=m - f)
+        found["nnm"]["numpy"] = partial(_numpy_nnm, f=f)
     for library in (_byzfl, _byzpy):
         for statistic, formulation in library(m, d, f).items():
             found[statistic] |= formulation
     return found
+
+
+def _weiszfeld(rows: Array) -> Array:
+    median = rows.mean(axis=0)
+    for _ in range(_STEPS):
+        distances = np.linalg.norm(rows - median, axis=1)
+        weights = 1 / np.maximum(distances, np.finfo(rows.dtype).tiny)
+        moved = weights @ rows / weights.sum()
+        step = np.linalg.norm(moved - median)
+        median = moved
+        if step <= _TOLERANCE * np.median(distances):
+            break
+    return median
+
+
+def _squared_distances(rows: Array) -> Array:
+    squared: Array = ((rows[:, None] - rows) ** 2).sum(axis=2)
+    return squared
+
+
+def _numpy_krum(rows: Array, f: int, kept: int) -> Array:
+    scores = np.sort(_squared_distances(rows), axis=1)[:, 1 : len(rows) - f - 1].sum(axis=1)
+    return rows[np.argsort(scores)[:kept]].mean(axis=0)
+
+
+def _numpy_nnm(rows: Array, f: int) -> Array:
+    nearest = np.argsort(_squared_distances(rows), axis=1)[:, : len(rows) - f]
+    return np.stack([rows[near].mean(axis=0) for near in nearest])
 
 
 class _Record:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from time import thread_time
+from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
@@ -18,6 +19,8 @@ _BUDGET = 2.0
 """Seconds after which a formulation has been measured often enough, at least once."""
 _SHORT = 0.02
 """Shorter calls are repeated within a measurement."""
+_Seconds = Callable[[Callable[[], object], int], float]
+"""From a call and how often it is made to the seconds that one takes."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,20 @@ class Timing:
     """To the mean of the rows, measured in turns with it."""
     to_ours: float
     """To our own formulation, measured in turns with it."""
+    turns: int
+    """How many were measured."""
+
+
+class Figures(NamedTuple):
+    """What `compare` finds of a function."""
+
+    seconds: float
+    """Of a call, the median over the turns."""
+    ratio: float
+    """To the mean."""
+    to_first: float
+    """To the first function."""
+    turns: int
 
 
 @contextmanager
@@ -47,8 +64,11 @@ def one_thread() -> Iterator[None]:
 
 
 def compare(
-    functions: Mapping[str, Callable[[Array], object]], rows: Array, rounds: int
-) -> dict[str, tuple[float, float, float]]:
+    functions: Mapping[str, Callable[[Array], object]],
+    rows: Array,
+    rounds: int,
+    clock: Callable[[], float] = thread_time,
+) -> dict[str, Figures]:
     """By name: median seconds of a call, their ratio to `rows.mean(axis=0)` and to the first name.
 
     All functions take turns, each between two means, so that what else the machine does meets all
@@ -59,40 +79,42 @@ def compare(
     def mean() -> object:
         return rows.mean(axis=0)
 
-    mean_calls = _calls(mean, _seconds(mean, 1))
+    seconds = partial(_timed, clock)
+    mean_calls = _calls(seconds, mean, seconds(mean, 1))
     turns: dict[str, list[tuple[float, float]]] = {}
     calls = {}
     for name, function in functions.items():
-        first = _seconds(partial(function, rows), 1)
-        calls[name] = _calls(partial(function, rows), first)
-        turns[name] = [(first, _seconds(mean, mean_calls))] if first > _BUDGET else []
+        first = seconds(partial(function, rows), 1)
+        calls[name] = _calls(seconds, partial(function, rows), first)
+        turns[name] = [(first, seconds(mean, mean_calls))] if first > _BUDGET else []
     for _ in range(rounds):
         for name, function in functions.items():
             if sum(own for own, _ in turns[name]) < _BUDGET:
-                before = _seconds(mean, mean_calls)
-                own = _seconds(partial(function, rows), calls[name])
-                turns[name].append((own, (before + _seconds(mean, mean_calls)) / 2))
+                before = seconds(mean, mean_calls)
+                own = seconds(partial(function, rows), calls[name])
+                turns[name].append((own, (before + seconds(mean, mean_calls)) / 2))
     of_first = [own for own, _ in next(iter(turns.values()))]
     return {
-        name: (
+        name: Figures(
             median(own for own, _ in own_turns),
             median(own / of for own, of in own_turns),
             # Slow functions have fewer turns.
             median(own / of for (own, _), of in zip(own_turns, of_first, strict=False)),
+            len(own_turns),
         )
         for name, own_turns in turns.items()
     }
 
 
-def _calls(call: Callable[[], object], first: float) -> int:
+def _calls(seconds: _Seconds, call: Callable[[], object], first: float) -> int:
     """How many calls make a measurement, given the seconds of the first."""
     if first > _SHORT:
         return 1
-    return max(1, int(_SHORT / max(_seconds(call, 1), 1e-6)))
+    return max(1, int(_SHORT / max(seconds(call, 1), 1e-6)))
 
 
-def _seconds(call: Callable[[], object], number: int) -> float:
-    started = thread_time()
+def _timed(clock: Callable[[], float], call: Callable[[], object], number: int) -> float:
+    started = clock()
     for _ in range(number):
         call()
-    return (thread_time() - started) / number
+    return (clock() - started) / number

@@ -19,5 +19,5 @@ def arc(updates: Rows, *, fraction: Fraction) -> Array:
     """
     m = len(updates)
     f = count(fraction, m, (m - 1) // 2)
-    lengths = norms(updates)
+    lengths, _ = norms(updates)
     return clip_factors(lengths, float(np.sort(lengths)[m - 1 - 2 * f * (m - f) // m]))

@@ -14,7 +14,8 @@ from tagma.arrays import Array
 @pre_rule
 def clipping(updates: Rows, *, radius: Annotated[float, Gt(0)] = 1.0) -> Array:
     """x_i <- x_i min(1, radius / ||x_i||). Bounds what a liar can add to a mean. Cost O(m d)."""
-    return clip_factors(norms(updates), radius)
+    lengths, unit = norms(updates)
+    return clip_factors(lengths, radius / unit)
 
 
 def clip_factors(lengths: Array, radius: float) -> Array:

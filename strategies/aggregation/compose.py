@@ -6,7 +6,7 @@ from dataclasses import replace
 from strategies.aggregation.aggregate import Aggregate, Aggregator
 from strategies.aggregation.mixing import PreAggregator
 from strategies.aggregation.rows import chain
-from strategies.aggregation.rule import TAKES_ROWS, finite_rows, of_all
+from strategies.aggregation.rule import apply, finite_rows, of_all
 from tagma.arrays import Array
 
 
@@ -19,14 +19,13 @@ def compose(before: Sequence[PreAggregator], aggregate: Aggregator) -> Aggregato
     """
     if not before:
         return aggregate
-    lazily = hasattr(getattr(aggregate, "func", aggregate), TAKES_ROWS)
 
     def composed(updates: Array) -> Aggregate:
         rows = finite_rows(updates)
         chosen = rows.chosen
         for step in before:
             rows = step(rows).source  # type: ignore[arg-type]
-        result = aggregate(rows if lazily else rows.dense())  # type: ignore[arg-type]
+        result = apply(aggregate, rows)
         own = result.weights
         if own is not None and rows.mixing is not None:
             own = chain(rows.mixing, own[None])[0]

@@ -8,14 +8,20 @@ so it costs one pass over the rows, O(m^2 d) operations of the matrix product an
 Without centring, distances that are small beside the common offset of the rows are lost to
 cancellation. The origin is the median of five rows, which costs next to nothing; whether it was
 good is seen from G itself. If it was not, because liars were among the five, or if a row is so far
-out that squares overflow or others vanish beside it, G is made again with care: around the
-coordinate-wise median of all rows, in units of the rows' typical distance from it, and with rows
-beyond 2^40 such units drawn in to that distance. A row of 1e30 is an outlier like any other then.
+out that squares overflow or others vanish beside it, G is made again with care, from rows that are
+`DrawnIn`. A row of 1e30 is an outlier like any other then.
+
+Blocks of float32 are multiplied in float32, which leaves distances an error of some 1e-7 of the
+rows' distances from the origin. Few entries, where it costs nothing, and those of `exact`
+geometries are multiplied in float64.
 """
+
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from strategies.aggregation.affine import Affine
+from strategies.aggregation.drawn_in import FARTHEST, DrawnIn
 from strategies.aggregation.middle import middle_mean
 from strategies.aggregation.rows import Rows
 from tagma.arrays import Array
@@ -25,26 +31,30 @@ _SAMPLE = 5
 _WORST_OFFSET = 64.0
 """An origin is good if it is at most this many times as far from the rows, in squared distance,
 as they are from each other."""
-_FARTHEST = 2.0**40
-"""In typical distances; also the range in which squares of float32 are safe."""
 _ENTRIES = 2**20
 """Of a block."""
+_FEW = 2**15
+"""Up to this many entries are multiplied in float64."""
 
 
 class Geometry(Affine):
     """m rows; building costs one Gram matrix, O(m^2 d), or two and a median in bad cases."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, *, exact: bool = False) -> None:
         self._rows = rows
-        self._origin: Array | None = None
-        self._factors = np.ones(len(rows))
+        self._drawn: DrawnIn | None = None
         self.unit = 1.0
         """What a length of 1 in `gram` stands for."""
-        self.rounding = 8 * float(np.finfo(rows.dtype).eps)
+        self.exact = exact or rows.dtype == np.float64 or len(rows) * rows.dim <= _FEW
+        """Whether products are of float64."""
+        dtype = np.dtype(np.float64) if self.exact else rows.dtype
+        self.rounding = 8 * float(np.finfo(dtype).eps)
         with np.errstate(all="ignore"):
-            self.gram = _gram(rows)
+            self.gram = gram_of(len(rows), _near_sample(rows, dtype))
             if not self._good():
-                self._with_care()
+                self._drawn = DrawnIn(rows)
+                self.unit = self._drawn.unit
+                self.gram = gram_of(len(rows), (part for _, part in self._drawn.blocks(dtype)))
         self.squares = self.gram.diagonal().copy()
 
     def products(self, weights: Array) -> Array:
@@ -59,19 +69,14 @@ class Geometry(Affine):
 
     def combine(self, weights: Array) -> Array:
         """The average that weights, which sum to 1, stand for; shape (d,)."""
-        drawn = weights * self._factors
-        estimate = self._rows.combine(drawn)
-        missing = weights.sum() - drawn.sum()
-        if self._origin is not None and missing > 0:
-            estimate += self._rows.dtype.type(missing) * self._origin
-        return estimate
+        return (self._rows if self._drawn is None else self._drawn).combine(weights)
 
     def _good(self) -> bool:
         if not np.isfinite(self.gram).all():
             return False
         squares = self.gram.diagonal()
         typical, largest = float(np.median(squares)), float(squares.max())
-        if not _FARTHEST**-2 <= typical <= largest <= _FARTHEST**2:
+        if not 4.0**-FARTHEST <= typical <= largest <= 4.0**FARTHEST:
             return False
         apart = (squares[:, None] + squares - 2 * self.gram)[np.triu_indices(len(self.gram), 1)]
         if not len(apart):
@@ -80,49 +85,22 @@ class Geometry(Affine):
         near = float(np.partition(apart, len(apart) // 4)[len(apart) // 4])
         return typical <= _WORST_OFFSET * near
 
-    def _with_care(self) -> None:
-        self._origin = origin = middle_mean(self._rows, (len(self._rows) - 1) // 2)
-        # Quarters, because the difference of two finite numbers can overflow.
-        lengths = 4 * _lengths(self._rows, origin)
-        self._factors, self.unit = drawn_in(lengths)
-        self.gram = _gram(self._rows, origin, self._factors / self.unit)
 
-
-def drawn_in(lengths: Array) -> tuple[Array, float]:
-    """What to multiply rows of these lengths by, 1 except for those far out; and what is typical.
-
-    Typical is the median of the lengths that are not 0.
-    """
-    positive = np.sort(lengths[lengths > 0])
-    typical = float(positive[(len(positive) - 1) // 2]) if len(positive) else 1.0
-    with np.errstate(all="ignore"):
-        return np.minimum(1, _FARTHEST / (lengths / typical)), typical
-
-
-def _gram(rows: Rows, origin: Array | None = None, factors: Array | None = None) -> Array:
-    m, number = len(rows), rows.dtype.type
+def gram_of(m: int, blocks: Iterable[Array]) -> Array:
+    """Y Y^T from blocks of the columns of Y, which has m rows."""
     gram = np.zeros((m, m))
-    width = min(max(1024, _ENTRIES // m), rows.dim)
-    centred = np.empty((m, width), rows.dtype)
-    step = -(-m // _SAMPLE)
-    for columns, block in rows.blocks(width):
-        part = centred[:, : block.shape[1]]
-        if factors is None or origin is None:
-            sample = Rows(np.ascontiguousarray(block[::step]))
-            np.subtract(block, middle_mean(sample, (len(sample) - 1) // 2), out=part)
-        else:
-            np.multiply(block, number(0.25), out=part)
-            part -= origin[columns] * number(0.25)
-            part *= (4 * factors).astype(rows.dtype)[:, None]
-        gram += part @ part.T
+    for block in blocks:
+        gram += block @ block.T
     return gram
 
 
-def _lengths(rows: Rows, origin: Array) -> Array:
-    """A quarter of the largest entry of every row's difference to the origin."""
-    lengths = np.zeros(len(rows))
-    quarter = rows.dtype.type(0.25)
-    for columns, block in rows.blocks(max(1024, _ENTRIES // len(rows))):
-        difference = block * quarter - origin[columns] * quarter
-        np.maximum(lengths, np.abs(difference).max(axis=1), out=lengths)
-    return lengths
+def _near_sample(rows: Rows, dtype: np.dtype[np.float64]) -> Iterator[Array]:
+    """The rows around the median of some of them; each block is valid until the next."""
+    m = len(rows)
+    width = min(max(1024, _ENTRIES // m), rows.dim)
+    centred = np.empty((m, width), dtype)
+    step = -(-m // _SAMPLE)
+    for _, block in rows.blocks(width):
+        sample = Rows(np.ascontiguousarray(block[::step]))
+        origin = middle_mean(sample, (len(sample) - 1) // 2)
+        yield np.subtract(block, origin, out=centred[:, : block.shape[1]], dtype=dtype)

@@ -35,7 +35,8 @@ def iterative_filtering(
     or "removal limit"). Cost O(m^2 d), and the filter's own. With more than 500 rows, or more rows
     than columns, it works on a copy of them.
     """
-    if np.median(norms(updates)) > _LARGE:
+    lengths, unit = norms(updates)
+    if np.median(lengths) > _LARGE / unit:
         if sigma is not None:
             sigma *= _SMALLER
         updates = replace(updates, scale=updates.scale * _SMALLER)

@@ -94,25 +94,17 @@ def _sort_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
 
     def kernel(block: Array, out: Array) -> None:
         own = columns[: block.shape[1]]
-        _sort(block, own, dropped, out)
-        if not rows.checked:
-            _look(own, dropped, out)
+        own[:] = block.T
+        _average_middle(own, dropped, out)
+        if not rows.checked and not _seen_finite(own, dropped, out):
+            raise NotFiniteError
 
     return kernel
 
 
-def _look(columns: Array, dropped: int, middle: Array) -> None:
-    """An error if an entry may not be finite: those in the middle show there, others in sums."""
-    ones = np.ones(dropped, columns.dtype)
-    sums = (columns[:, :dropped] @ ones, columns[:, columns.shape[1] - dropped :] @ ones)
-    if not all(np.isfinite(part).all() for part in (middle, *sums)):
-        raise NotFiniteError
-
-
-def _sort(block: Array, columns: Array, dropped: int, out: Array) -> None:
-    """The means of the middles of a block (m, c), by way of its columns (c, m)."""
-    m = len(block)
-    columns[:] = block.T
+def _average_middle(columns: Array, dropped: int, out: Array) -> None:
+    """The means of the middles of columns (c, m), which are sorted or parted in place."""
+    m = columns.shape[1]
     number = m - 2 * dropped
     if m < _PARTITION_ROWS:
         columns.sort(axis=1)
@@ -120,11 +112,27 @@ def _sort(block: Array, columns: Array, dropped: int, out: Array) -> None:
         columns.partition(dropped, axis=1)
         upper = columns[:, dropped + 1 :]
         if number == 2:
-            np.minimum.reduce(upper, axis=1, out=upper[:, 0])
-        elif number > 2:
+            np.minimum.reduce(upper, axis=1, out=out)
+            out += columns[:, dropped]
+            out /= 2
+            return
+        if number > 2:
             upper.partition(number - 2, axis=1)
-    np.matmul(columns[:, dropped : m - dropped], np.ones(number, block.dtype), out=out)
+    np.matmul(columns[:, dropped : m - dropped], np.ones(number, columns.dtype), out=out)
     out /= number
+
+
+def _seen_finite(columns: Array, dropped: int, middle: Array) -> bool:
+    """Whether all entries are known to be finite.
+
+    In sorted columns the first and the last entry tell: NaN comes last. In parted ones, what is not
+    finite shows in the mean of the middle or in the sum of one side.
+    """
+    if columns.shape[1] < _PARTITION_ROWS:
+        return bool(np.isfinite(columns[:, 0]).all() and np.isfinite(columns[:, -1]).all())
+    after = columns[:, dropped + 1 :]  # also the middle, which may not have been parted from it
+    sums = (side @ np.ones(side.shape[1], side.dtype) for side in (columns[:, :dropped], after))
+    return all(np.isfinite(part).all() for part in (middle, *sums))
 
 
 def sorted_columns(rows: Rows, make_kernel: Kernel) -> Array:

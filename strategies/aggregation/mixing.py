@@ -12,6 +12,7 @@ from typing import Concatenate, ParamSpec
 
 import numpy as np
 
+from strategies.aggregation.bounds import checker
 from strategies.aggregation.rows import Rows, chain
 from strategies.aggregation.rule import finite_rows
 from tagma.arrays import Array
@@ -47,9 +48,11 @@ def pre_rule(
 
     The weights have shape (r, m), or (m,) where each row is only multiplied by its own.
     """
+    check = checker(function)
 
     @wraps(function)
     def mix(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Mixed:
+        check(settings)
         rows = finite_rows(updates)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             mixing = function(rows, *args, **settings)

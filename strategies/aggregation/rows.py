@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tagma.arrays import Array, Labels
+from tagma.arrays import Array, Labels, Mask
 
 _MANY = 2**23
 """From this many entries on, a second thread is worth its start."""
@@ -104,17 +104,22 @@ class Rows:
         return replace(self, mixing=chain(self.mixing, mixing).astype(self.dtype))
 
     def combine(self, weights: Array) -> Array:
-        """sum_i w_i x_i, shape (d,); rows with weight 0 are not read."""
+        """sum_i w_i x_i for weights of shape (..., m), shape (..., d).
+
+        Rows whose weights are all 0 are not read.
+        """
         if self.mixing is not None:
-            return replace(self, mixing=None).combine(chain(self.mixing, weights[None])[0])
-        used = np.flatnonzero(weights)
+            mixing = self.mixing
+            weights = weights * mixing if mixing.ndim == 1 else weights @ mixing
+            return replace(self, mixing=None).combine(weights)
+        used = np.flatnonzero(weights if weights.ndim == 1 else _any_of(weights))
         own = used if self.chosen is None else self.chosen[used]
-        scaled = (weights[used] * self.scale).astype(self.dtype)
+        scaled = (weights[..., used] * self.scale).astype(self.dtype)
         if len(used) == len(self.array):
             return scaled @ self.array
-        estimate = np.empty(self.dim, self.dtype)
+        estimate = np.empty((*weights.shape[:-1], self.dim), self.dtype)
         for columns in _spans(self.dim, max(1024, 2**20 // max(len(used), 1))):
-            np.matmul(scaled, self.array[own, columns], out=estimate[columns])
+            np.matmul(scaled, self.array[own, columns], out=estimate[..., columns])
         return estimate
 
     def dense(self) -> Array:
@@ -128,6 +133,10 @@ class Rows:
             else:
                 result[:, columns] = self.block(columns.start, columns.stop)
         return result
+
+
+def _any_of(weights: Array) -> Mask:
+    return np.logical_or.reduce(weights.reshape(-1, weights.shape[-1]) != 0, axis=0)
 
 
 def chain(first: Array | None, second: Array) -> Array:

@@ -5,7 +5,8 @@
   rows scaled down by a power of two, and its estimate is scaled up.
 - A row far beyond the others, such as 1e30, counts as any outlier: see `Geometry` for the rules
   that measure distances; the coordinate-wise ones sort and do not care how far it is.
-- An array without rows or columns, or in which no row is finite, is a `ValueError`.
+- An array without rows or columns, of anything but real numbers, or in which no row is finite, is a
+  `ValueError`; so is a setting beyond its stated bounds.
 
 float32 and float64 are computed in their own precision, anything else as float64. Inputs are never
 changed.
@@ -19,7 +20,8 @@ from typing import Concatenate, ParamSpec
 
 import numpy as np
 
-from strategies.aggregation.aggregate import Aggregate
+from strategies.aggregation.aggregate import Aggregate, Aggregator
+from strategies.aggregation.bounds import checker
 from strategies.aggregation.rows import NotFiniteError, Rows, row_sums
 from tagma.arrays import Array, Labels, Mask
 
@@ -44,9 +46,11 @@ def coordinate_rule(
     It looks for entries that are not finite as it reads, which saves a pass over the rows.
     """
     with_care = _rule(function, _unchecked_rows)
+    check = checker(function)
 
     @wraps(with_care)
     def aggregate(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Aggregate:
+        check(settings)
         if _small_and_calm(updates):
             return function(Rows(updates), *args, **settings)
         return with_care(updates, *args, **settings)
@@ -57,8 +61,11 @@ def coordinate_rule(
 def _rule(
     function: Callable[Concatenate[Rows, P], Aggregate], read: Callable[[Array], Rows]
 ) -> Callable[Concatenate[Array, P], Aggregate]:
+    check = checker(function)
+
     @wraps(function)
     def aggregate(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Aggregate:
+        check(settings)
         rows = read(updates)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             try:
@@ -72,6 +79,12 @@ def _rule(
 
     setattr(aggregate, TAKES_ROWS, True)
     return aggregate
+
+
+def apply(aggregate: Aggregator, rows: Rows) -> Aggregate:
+    """Aggregators of this package read rows block by block; others are given an array."""
+    lazily = hasattr(getattr(aggregate, "func", aggregate), TAKES_ROWS)
+    return aggregate(rows if lazily else rows.dense())  # type: ignore[arg-type]
 
 
 def _unchecked_rows(updates: Array | Rows) -> Rows:
@@ -112,9 +125,15 @@ def finite_rows(updates: Array | Rows) -> Rows:
 
 def _as_floats(updates: Array) -> Array:
     array = np.asarray(updates)
+    if array.dtype.kind not in "biuf" or np.ma.isMaskedArray(updates):
+        raise ValueError(f"rows of real numbers are needed, not {_kind(updates)}")
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"rows of shape (m, d) with m, d >= 1 are needed, not {array.shape}")
     return array if array.dtype.char in "fd" else array.astype(np.float64)
+
+
+def _kind(updates: Array) -> str:
+    return "a masked array" if np.ma.isMaskedArray(updates) else str(np.asarray(updates).dtype)
 
 
 def _all_finite(array: Array) -> bool:

@@ -24,10 +24,13 @@ The result is the same for rotated, moved, scaled and reordered rows.
 
 from dataclasses import dataclass
 from math import ceil, log, sqrt
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Gt, Lt
 from scipy.special import ndtri
 
+from strategies.aggregation.bounds import checker
 from strategies.aggregation.noise_edge import noise_edge
 from strategies.aggregation.rows import Rows
 from strategies.aggregation.selection import mean_of
@@ -54,13 +57,20 @@ class Filtered:
     """Why it stopped: "within the bound" or "removal limit"."""
 
 
-def spectral_filter(rows: Array, *, sigma: float, factor: float, removable: float) -> Filtered:
+def spectral_filter(
+    rows: Array,
+    *,
+    sigma: Annotated[float, Gt(0)],
+    factor: Annotated[float, Gt(0)],
+    removable: Annotated[float, Ge(0), Lt(1)],
+) -> Filtered:
     """The robust mean of rows whose noise has standard deviation `sigma` in every entry.
 
     At most floor(removable * n) rows are dropped. Breakdown point min(removable, 1/2). Cost of an
     iteration: O(n p^2) with p = min(n, d) up to 500, beyond it some dozens of products with the
     rows.
     """
+    checker(spectral_filter)({"sigma": sigma, "factor": factor, "removable": removable})
     whole = Rows(rows)
     everything = np.arange(len(rows))
     return filter_subset(

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from strategies.aggregation.geometry import Geometry, drawn_in
-from strategies.aggregation.middle import middle_mean
+from strategies.aggregation.drawn_in import DrawnIn
+from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.rows import Rows
 from tagma.arrays import Array, Labels
 
@@ -34,9 +34,12 @@ class Spread:
             self.geometry = Geometry(rows)
         else:
             # Near a robust origin, sums over a subset do not lose digits to rows outside of it.
-            origin = middle_mean(rows, (len(rows) - 1) // 2)
-            self._rows = rows.dense().astype(np.float64) - origin
-            self._rows *= drawn_in(np.abs(self._rows).max(axis=1))[0][:, None]
+            with np.errstate(all="ignore"):
+                drawn = DrawnIn(rows)
+                self._unit = drawn.unit
+                self._rows = np.empty((len(rows), rows.dim))
+                for columns, block in drawn.blocks(self._rows.dtype):
+                    self._rows[:, columns] = block
 
     def leading(self, subset: Labels) -> tuple[float, Array]:
         """The largest standard deviation in any direction, and the projections on that direction.
@@ -56,7 +59,8 @@ class Spread:
             spread, direction = _top(rows.T @ rows)
         else:
             spread, direction = _top_by_lanczos(rows)
-        return spread / sqrt(len(subset)), rows @ direction
+        spread *= self._unit
+        return spread / sqrt(len(subset)), rows @ direction * self._unit
 
 
 def _top(matrix: Array) -> tuple[float, Array]:

@@ -4,7 +4,6 @@ from strategies.aggregation.scale import estimate_scale
 from strategies.clustering.clustering import Clusterer, Clustering
 from strategies.clustering.density import density
 from strategies.clustering.edge_cutting import edge_cutting
-from strategies.clustering.geometric_median import geometric_median
 from strategies.clustering.initial import random_labels
 from strategies.clustering.iterative_filtering import iterative_filtering
 from strategies.clustering.kgeomedians import kgeomedians
@@ -23,7 +22,6 @@ __all__ = [
     "density",
     "edge_cutting",
     "estimate_scale",
-    "geometric_median",
     "iterative_filtering",
     "kgeomedians",
     "kmeans",

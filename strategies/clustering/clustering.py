@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -54,3 +58,21 @@ class Clustering:
 
 Clusterer = Callable[[Array, Labels], Clustering]
 """From finite vectors (m, d) and initial labels (restarts, m) to the best clustering found."""
+
+
+def of_finite_points(
+    function: Callable[Concatenate[Array, P], Clustering],
+) -> Callable[Concatenate[Array, P], Clustering]:
+    """The same clustering, with a `ValueError` for vectors that are not finite.
+
+    It cannot leave them out as an aggregator does, since every vector needs a label.
+    """
+
+    @wraps(function)
+    def clustering(vectors: Array, /, *args: P.args, **settings: P.kwargs) -> Clustering:
+        broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if len(broken):
+            raise ValueError(f"vectors must be finite; {len(broken)} are not, first {broken[0]}")
+        return function(vectors, *args, **settings)
+
+    return clustering

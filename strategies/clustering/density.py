@@ -24,7 +24,7 @@ import numpy as np
 from annotated_types import Ge
 from scipy.spatial.distance import cdist
 
-from strategies.clustering.clustering import Clustering
+from strategies.clustering.clustering import Clustering, of_finite_points
 from strategies.clustering.density_constants import DEFAULTS, Constants
 from strategies.clustering.density_copies import Copies, find_copies
 from strategies.clustering.density_polish import OUTSIDE, Fit
@@ -32,6 +32,7 @@ from strategies.clustering.density_revision import find_clusters
 from tagma.arrays import Array, Labels
 
 
+@of_finite_points
 def density(
     vectors: Array,
     *,

@@ -21,7 +21,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Lt
 from scipy.spatial.distance import cdist
 
-from strategies.clustering.clustering import Clustering
+from strategies.clustering.clustering import Clustering, of_finite_points
 from strategies.clustering.spanning_tree import SpanningTree
 from tagma.arrays import Array, Labels
 
@@ -29,6 +29,7 @@ _END = 2.0
 """The ratio that the gaps before the shortest and after the longest edge are given."""
 
 
+@of_finite_points
 def edge_cutting(
     vectors: Array,
     initial: Labels,

@@ -19,12 +19,13 @@ from strategies.aggregation.rows import Rows
 from strategies.aggregation.scale import estimate_scale
 from strategies.aggregation.spectral_filter import Filtered, filter_subset
 from strategies.aggregation.spread import Spread
-from strategies.clustering.clustering import Clustering
+from strategies.clustering.clustering import Clustering, of_finite_points
 from strategies.clustering.lloyd import CentreRule, Centres, lloyd
 from strategies.clustering.points import Points
 from tagma.arrays import Array, Labels, Mask
 
 
+@of_finite_points
 def iterative_filtering(
     vectors: Array,
     initial: Labels,

@@ -5,13 +5,14 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Lt
 
-from strategies.clustering.clustering import Clustering
-from strategies.clustering.geometric_median import geometric_medians
+from strategies.aggregation.weiszfeld import geometric_medians
+from strategies.clustering.clustering import Clustering, of_finite_points
 from strategies.clustering.lloyd import Centres, lloyd
 from strategies.clustering.points import Points
 from tagma.arrays import Array, Labels, Mask
 
 
+@of_finite_points
 def kgeomedians(
     vectors: Array,
     initial: Labels,

@@ -5,12 +5,13 @@ from typing import Annotated
 from annotated_types import Ge, Lt
 
 from strategies.aggregation.median import median
-from strategies.clustering.clustering import Clustering
+from strategies.clustering.clustering import Clustering, of_finite_points
 from strategies.clustering.coordinates import Coordinates, aggregate_centres
 from strategies.clustering.lloyd import lloyd
 from tagma.arrays import Array, Labels
 
 
+@of_finite_points
 def kmedians(
     vectors: Array,
     initial: Labels,

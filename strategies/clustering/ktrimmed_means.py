@@ -6,12 +6,13 @@ from typing import Annotated
 from annotated_types import Ge, Lt
 
 from strategies.aggregation.trimmed_mean import trimmed_mean
-from strategies.clustering.clustering import Clustering
+from strategies.clustering.clustering import Clustering, of_finite_points
 from strategies.clustering.coordinates import Coordinates, aggregate_centres
 from strategies.clustering.lloyd import lloyd
 from tagma.arrays import Array, Labels
 
 
+@of_finite_points
 def ktrimmed_means(
     vectors: Array,
     initial: Labels,

@@ -31,7 +31,7 @@ class Space(Protocol):
         """The number m of points."""
 
     def squared_distances(self, centres: Array, /) -> Array:
-        """||centre - point||^2, shape (..., m), for centres of shape (..., w)."""
+        """||centre - point||^2 up to a common factor, (..., m), for centres of shape (..., w)."""
 
     def combine(self, centres: Array, /) -> Array:
         """The coordinates of the centres, shape (..., d)."""

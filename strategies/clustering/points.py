@@ -5,37 +5,47 @@ so a batch of centres is a matrix A of weights, one row each, and all distances 
 products A P P^T. Where m is not much larger than d, these use one shared m x m Gram matrix, and
 the cost of clustering does not grow with d any more.
 
-Points are centred at their coordinate-wise median first. Without that, distances that are small
-beside the common offset of the points would be lost to cancellation.
+Points are centred at their coordinate-wise median first, and those astronomically far from it are
+`DrawnIn`. Without that, distances that are small beside the common offset of the points would be
+lost to cancellation.
 """
 
 import numpy as np
 
 from strategies.aggregation.affine import Affine
-from strategies.aggregation.middle import middle_mean
+from strategies.aggregation.drawn_in import DrawnIn
+from strategies.aggregation.geometry import gram_of
 from strategies.aggregation.rows import Rows
 from tagma.arrays import Array
 
 
 class Points(Affine):
-    """m points in R^d; building costs O(m^2 d) when m <= 2 d, else O(m d log m)."""
+    """m finite points in R^d; building costs O(m^2 d) when m <= 2 d, else O(m d log m)."""
 
     rounding = 64 * float(np.finfo(np.float64).eps)
 
     def __init__(self, points: Array) -> None:
         m, d = points.shape
-        self.origin = middle_mean(Rows(points), (m - 1) // 2)
-        self.centred = points - self.origin
-        self.squares = np.einsum("ij,ij->i", self.centred, self.centred)
+        with np.errstate(over="ignore", under="ignore"):
+            self._drawn = DrawnIn(Rows(points))
+            self.unit = self._drawn.unit
+            """What a distance of 1 stands for."""
+            blocks = self._drawn.blocks(np.dtype(np.float64))
+            self._gram: Array | None = None
+            if m <= 2 * d:
+                self._gram = gram_of(m, (block for _, block in blocks))
+                self.squares = self._gram.diagonal().copy()
+            else:
+                self._centred = np.hstack([block for _, block in blocks])
+                self.squares = np.einsum("ij,ij->i", self._centred, self._centred)
         self.mean = np.full(m, 1 / m)  # as weights
-        self._gram = self.centred @ self.centred.T if m <= 2 * d else None
 
     def products(self, weights: Array) -> Array:
         """A P P^T for weights A of shape (..., m)."""
         if self._gram is not None:
             return weights @ self._gram
-        return (weights @ self.centred) @ self.centred.T
+        return (weights @ self._centred) @ self._centred.T
 
     def combine(self, weights: Array) -> Array:
         """The points that weights (which sum to 1 along the last axis) stand for."""
-        return weights @ self.centred + self.origin
+        return self._drawn.combine(weights)

@@ -22,7 +22,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from strategies.aggregation.aggregate import Aggregate, Aggregator
 from strategies.aggregation.scale import estimate_scale
 from strategies.aggregation.spectral_filter import spectral_filter
-from strategies.clustering.clustering import Clustering
+from strategies.clustering.clustering import Clustering, of_finite_points
 from tagma.arrays import Array, Labels, Mask
 
 
@@ -68,6 +68,7 @@ def symmetric_iterative_filtering(
     )
 
 
+@of_finite_points
 def symmetric_filtering(
     vectors: Array,
     initial: Labels,

@@ -20,9 +20,9 @@ import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from strategies.aggregation.scale import estimate_scale
+from strategies.aggregation.weiszfeld import geometric_medians
 from strategies.clustering.ball_radius import common_radius
-from strategies.clustering.clustering import Clustering
-from strategies.clustering.geometric_median import geometric_medians
+from strategies.clustering.clustering import Clustering, of_finite_points
 from strategies.clustering.lloyd import CentreRule, Centres, lloyd
 from strategies.clustering.points import Points
 from tagma.arrays import Array, Labels, Mask
@@ -31,6 +31,7 @@ _ROUGH = 2.0
 """C of the first fit, where it is not given."""
 
 
+@of_finite_points
 def trimmed_kmeans(
     vectors: Array,
     initial: Labels,
@@ -63,7 +64,7 @@ def _ball_means(radius: float) -> CentreRule:
     def rule(points: Points, members: Mask, previous: Array) -> Centres:
         medians = geometric_medians(points, members).weights
         squared = points.squared_distances(medians, points.products(medians))
-        within = squared <= radius**2
+        within = squared <= (radius / points.unit) ** 2
         inside = members & within
         count = inside.sum(axis=1, keepdims=True)
         return Centres(np.where(count > 0, inside / np.maximum(count, 1), medians), within)

@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from bench.kernels.command import absent_peers
 from bench.kernels.memory import KERNELS
 from bench.kernels.rivals import formulations
 from bench.kernels.thresholds import missed
@@ -13,7 +14,7 @@ from launch import cli
 
 
 def timing(library, to_ours, statistic="trimmed_mean", m=20, d=1_000_000, ratio=5.0):
-    return Timing(statistic, library, m, d, 1.0, ratio, to_ours)
+    return Timing(statistic, library, m, d, 1.0, ratio, to_ours, turns=3)
 
 
 def test_a_good_run_passes():
@@ -50,31 +51,73 @@ def test_every_library_computes_the_same():
             for result in (function(rows) for name, function in by_library.items()
                            if not name.startswith("byz"))
         )  # fmt: skip
+        assert "numpy" in by_library
         for other in others:
             assert np.allclose(first, other, atol=1e-5), statistic
 
 
-def test_the_mean_takes_as_long_as_the_mean():
-    rows = np.random.default_rng(0).normal(size=(50, 2000))
-    means = {
-        "mean": lambda x: x.mean(axis=0),
-        "twice": lambda x: x.mean(axis=0) + x.mean(axis=0),
-    }
-    measured = compare(means, rows, rounds=3)
-    assert list(measured) == ["mean", "twice"]
-    assert all(figure > 0 for figures in measured.values() for figure in figures)
-    assert measured["mean"][2] == 1
+def test_plain_formulations_that_need_too_much_memory_are_left_out():
+    large = formulations(100, 1_000_000)
+    assert "numpy" not in large["krum"]
+    assert "numpy" in large["geometric_median"]
 
 
+class Clock:
+    """Calls of the mean take 0.05 s, other calls what they are told to."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def mean(self, axis):
+        self.now += 0.05
+
+    def calls(self, *durations):
+        left = iter(durations)
+
+        def call(rows):
+            self.now += next(left)
+
+        return call
+
+
+def test_figures_are_medians_over_the_turns_without_the_first_call():
+    clock = Clock()
+    functions = {"ours": clock.calls(1, 0.1, 0.1, 0.1), "theirs": clock.calls(1, 0.2, 0.5, 0.3)}
+    measured = compare(functions, clock, rounds=3, clock=clock)
+    assert measured["ours"] == pytest.approx((0.1, 2, 1, 3))
+    assert measured["theirs"] == pytest.approx((0.3, 6, 3, 3))
+
+
+def test_a_call_of_more_than_two_seconds_is_not_repeated():
+    clock = Clock()
+    functions = {"ours": clock.calls(1, 1, 1.5), "theirs": clock.calls(5)}
+    measured = compare(functions, clock, rounds=3, clock=clock)
+    assert measured["ours"] == pytest.approx((1.25, 25, 1, 2))
+    assert measured["theirs"] == pytest.approx((5, 100, 5, 1))
+
+
+def test_peers_that_are_not_installed_are_named():
+    assert absent_peers([timing("tagma", 1.0), timing("byzfl on torch", 2.0)]) == ["byzpy"]
+
+
+@pytest.mark.parametrize("first", [0, 1e30])  # with care, where rows are of astronomic size
 @pytest.mark.parametrize("name", KERNELS)
-def test_kernels_need_little_memory_beyond_their_input(name, monkeypatch):
+def test_memory_beyond_the_input_does_not_grow_with_the_rows(name, first, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    rows = np.random.default_rng(0).standard_normal((50, 200_000), dtype=np.float32)
-    tracemalloc.start()
-    KERNELS[name](rows)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 25e6  # of 40 MB
+    peaks = []
+    for dim in (70_000, 210_000):
+        rows = np.random.default_rng(0).standard_normal((50, dim), dtype=np.float32)
+        rows[0] = first
+        tracemalloc.start()
+        KERNELS[name](rows)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    grown = 4 * 140_000
+    assert peaks[1] - peaks[0] < 1.5 * grown  # the estimate; the rows grow by 50 times as much
+    assert peaks[1] < 25e6
 
 
 def test_unknown_options_are_one_line(monkeypatch, capsys):

@@ -5,6 +5,7 @@ from scipy.stats import ortho_group
 from sklearn.cluster import KMeans
 
 from server.scores import misclustering
+from strategies import clustering
 from strategies.clustering import (
     estimate_scale,
     kgeomedians,
@@ -47,6 +48,40 @@ def test_one_iteration_by_hand(name):
     assert result.history[0].tolist() == initial[0].tolist()
     assert result.history[-1].tolist() == result.labels.tolist()
     assert len(result.history) == result.iterations + 1
+
+
+@pytest.mark.parametrize("size", [1e30, 1e200, 1e307])
+@pytest.mark.parametrize("dim", [6, 40])
+@pytest.mark.parametrize("name", ROBUST)
+def test_points_of_astronomic_size_move_no_centre(name, dim, size):
+    points, groups = three_groups(dim=dim)
+    points = np.vstack([points, np.full((2, dim), size)])
+    result = METHODS[name](points, starts(len(points), 3), 3)
+    assert misclustering(result.labels[:-2], groups) == 0
+    assert np.abs(result.centres).max() < 15
+
+
+FINITE_ONLY = {
+    "density": {"k": 2},
+    "edge_cutting": {"k": 2, "assumed_fraction": 0.2},
+    "iterative_filtering": {"k": 2, "factor": 1.3, "removable": 0.3, **COMMON},
+    "kgeomedians": {"k": 2, **COMMON},
+    "kmeans": {"k": 2, **COMMON},
+    "kmedians": {"k": 2, **COMMON},
+    "ktrimmed_means": {"k": 2, "beta": 0.1, **COMMON},
+    "symmetric_filtering": {"k": 2, "factor": 1.3, "removable": 0.3, **COMMON},
+    "trimmed_kmeans": {"k": 2, "radius": 2.0, **COMMON},
+}
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", FINITE_ONLY)
+def test_points_that_are_not_finite_are_one_clear_error(name, value):
+    points, _ = three_groups()
+    points[7, 2] = value
+    positional = [points] if name == "density" else [points, starts(len(points), 2)]
+    with pytest.raises(ValueError, match="vectors must be finite; 1 are not, first 7"):
+        getattr(clustering, name)(*positional, **FINITE_ONLY[name])
 
 
 def test_the_ball_excludes_what_is_far_from_the_median():

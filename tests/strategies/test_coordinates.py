@@ -17,6 +17,7 @@ def test_means_have_the_same_distances_as_weights_and_as_coordinates():
     as_weights, as_coordinates = Points(rows), Coordinates(rows)
     centres = as_weights.combine(weights)
     assert np.allclose(
-        as_weights.squared_distances(weights), as_coordinates.squared_distances(centres)
+        as_weights.squared_distances(weights) * as_weights.unit**2,
+        as_coordinates.squared_distances(centres),
     )
     assert np.allclose(as_weights.combine(as_weights.mean), as_coordinates.mean)

@@ -2,7 +2,7 @@ from functools import partial
 
 import numpy as np
 
-from strategies.aggregation import filtered, mean, median, trimmed_mean
+from strategies.aggregation import Aggregate, filtered, mean, median, trimmed_mean
 
 ROWS = np.random.default_rng(0).normal(size=(40, 60))
 
@@ -31,3 +31,20 @@ def test_no_more_than_a_third_is_dropped():
 def test_a_few_rows_pass_as_they_are():
     rows = np.array([[0.0], [1.0], [1e6]])
     assert np.allclose(filtered(mean)(rows).estimate, rows.mean(axis=0))
+
+
+def test_a_row_that_is_not_finite_is_removed_and_counted():
+    rows = ROWS.copy()
+    rows[3, 5] = np.nan
+    result = filtered(mean)(rows)
+    assert result.removed == 1
+    assert not result.kept[3]
+    assert np.allclose(result.estimate, np.delete(ROWS, 3, axis=0).mean(axis=0))
+
+
+def test_an_aggregator_of_ones_own_is_given_an_array():
+    def first(rows):
+        assert isinstance(rows, np.ndarray)
+        return Aggregate(rows[0])
+
+    assert np.array_equal(filtered(first)(ROWS).estimate, ROWS[0])

@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 from scipy.stats import ortho_group
 
-from strategies.clustering.geometric_median import geometric_median, geometric_medians
+from strategies.aggregation.weiszfeld import geometric_medians
 from strategies.clustering.points import Points
 
 clouds = arrays(
@@ -14,6 +14,13 @@ clouds = arrays(
     st.tuples(st.integers(3, 8), st.integers(1, 3)),
     elements=st.floats(-100, 100).map(lambda x: round(x, 3)),
 )
+
+
+def geometric_median(cloud):
+    """As stage II finds it, for one cluster of all points."""
+    points = Points(cloud)
+    medians = geometric_medians(points, np.ones((1, len(cloud)), dtype=bool))
+    return points.combine(medians.weights)[0]
 
 
 def total_distance(points, y):

@@ -42,6 +42,13 @@ def test_arc_cuts_the_longest_to_the_length_of_the_next():
     assert np.allclose(arc(rows, fraction=0.0).rows, rows)
 
 
+def test_the_longest_rows_of_all_are_clipped_to_what_they_should_be():
+    largest = np.finfo(np.float64).max
+    equal = np.full((9, 5), largest)
+    assert np.array_equal(arc(equal, fraction=0.2).rows, equal)
+    assert np.allclose(clipping(equal, radius=2.0).rows, 2 / np.sqrt(5))
+
+
 @pytest.mark.parametrize("before", PRE)
 @pytest.mark.parametrize("name", ALL)
 def test_reading_mixed_rows_block_by_block_is_the_same_as_making_them_first(name, before):

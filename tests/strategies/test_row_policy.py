@@ -1,9 +1,13 @@
 """The one policy for rows that are not finite or wildly scaled, for every aggregator."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
-from strategies.aggregation import compose
+from strategies.aggregation import compose, filtered, mean
 from tests.strategies.aggregators import ALL, PRE, ROBUST
 
 DTYPES = (np.float32, np.float64)
@@ -48,6 +52,26 @@ def test_in_many_entries_they_are_found_wherever_they_are(name, m, d):
     assert np.isfinite(result.estimate).all()
 
 
+EVERY_PLACE = """
+import numpy as np
+from strategies.aggregation import median
+rows = np.zeros((500, 140), np.float32)
+for row in range(500):
+    rows[row, 0] = np.inf
+    assert median(rows).removed == 1, row
+    rows[row, 0] = 0
+"""
+
+
+def test_an_infinity_is_found_also_where_numpy_parts_values_without_vector_instructions():
+    # Where parting leaves equal values depends on the processor.
+    features = "AVX2 FMA3 X86_V3 X86_V4 AVX512F AVX512CD AVX512_SKX AVX512_ICL AVX512_SPR"
+    environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": features, "PYTHONPATH": os.getcwd()}
+    command = [sys.executable, "-W", "ignore", "-c", EVERY_PLACE]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("name", PRE)
 def test_pre_aggregators_remove_and_count_them_too(name):
     rows = rows_of()
@@ -76,20 +100,98 @@ def test_a_row_of_astronomic_size_counts_as_any_outlier(name, dtype):
         assert np.abs(result - 3).max() <= np.abs(honest - 3).max()
 
 
+WITH_DISTANCES = {
+    name: ALL[name]
+    for name in (
+        "krum", "multi_krum", "bulyan", "mda", "monna", "caf", "smea", "dnc", "geometric_median",
+        "centered_clipping", "iterative_filtering",
+    )
+} | {
+    "nnm, trimmed_mean": compose([PRE["nnm"]], ALL["trimmed_mean"]),
+    "filtered mean": filtered(mean),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-6, 0.01, 1e300])
+@pytest.mark.parametrize(("m", "d"), [(10, 3), (10, 30), (30, 4)])
+@pytest.mark.parametrize("name", WITH_DISTANCES)
+def test_a_finite_row_of_any_size_is_never_the_most_central(name, m, d, scale):
+    if name == "smea" and m > 10:
+        return  # too many subsets
+    rows = scale * np.random.default_rng(0).normal(size=(m, d))
+    rows[:2] = 1e307
+    assert np.abs(WITH_DISTANCES[name](rows).estimate).max() <= np.abs(rows[2:]).max()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_drawn_in_still_pulls_as_any_outlier_does(dtype):
+    honest = (1e-6 * np.random.default_rng(0).normal(size=(9, 4))).astype(dtype)
+    liars = np.tile(np.array([0, 0, 0, 1], dtype), (3, 1))
+    near, far = (
+        ALL["geometric_median"](np.vstack([honest, size * liars])).estimate
+        for size in (dtype(1), 0.9 * np.finfo(dtype).max)
+    )
+    assert np.allclose(near, far, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", WITH_DISTANCES)
+def test_honest_rows_near_the_largest_float_outvote_liars_at_its_negative(name, dtype):
+    largest = np.finfo(dtype).max
+    noise = np.random.default_rng(0).uniform(-0.01, 0.01, size=(10, 6))
+    rows = ((0.8 + noise) * largest).astype(dtype)
+    rows[:2] = -largest
+    assert (WITH_DISTANCES[name](rows).estimate > 0.75 * largest).all()
+
+
+@pytest.mark.parametrize("m", [2, 4, 9, 10])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ALL)
-def test_finite_rows_never_overflow(name, dtype):
+def test_finite_rows_never_overflow(name, dtype, m):
     largest = np.finfo(dtype).max
     source = np.random.default_rng(1)
-    same = np.full((9, 5), largest)
-    mixed = (source.uniform(-1, 1, size=(9, 5)) * largest).astype(dtype)
-    few = np.vstack([mixed[:4], source.normal(size=(5, 5)).astype(dtype)])
-    for rows in (same.astype(dtype), mixed, few):
+    same = np.full((m, 5), largest, dtype)
+    opposite = same * np.where(np.arange(m) % 2, 1, -1).astype(dtype)[:, None]
+    mixed = (source.uniform(-1, 1, size=(m, 5)) * largest).astype(dtype)
+    half = m // 2
+    few = np.vstack([mixed[:half], source.normal(size=(m - half, 5)).astype(dtype)])
+    for rows in (same, opposite, mixed, few):
         result = ALL[name](rows).estimate
         assert np.isfinite(result).all()
         slack = 1e-6 * np.abs(rows).max(axis=0)
         assert (result / 2 <= rows.max(axis=0) / 2 + slack).all()
         assert (result / 2 >= rows.min(axis=0) / 2 - slack).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ALL)
+def test_subnormal_rows_are_treated_as_at_any_scale(name, dtype):
+    rows = np.random.default_rng(0).integers(0, 1000, size=(9, 3)).astype(dtype)
+    limits = np.finfo(dtype)
+    scale = dtype(2.0 ** (limits.minexp - 15))
+    expected, found = ALL[name](rows), ALL[name](rows * scale)
+    assert np.allclose(found.estimate / scale, expected.estimate, atol=0.5)
+    if expected.kept is not None:
+        assert found.kept.tolist() == expected.kept.tolist()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [1, 1e-40])
+def test_the_geometric_median_of_three_numbers_is_the_middle_one_at_every_scale(size, dtype):
+    rows = np.array([[0.0], [1.0], [3.0]]).astype(dtype) * dtype(size)
+    assert ALL["geometric_median"](rows).estimate == pytest.approx(rows[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(500, 140), (501, 140), (600, 120), (140, 500)])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["median", "trimmed_mean"])
+def test_one_entry_that_is_not_finite_is_found_in_any_place(name, value, shape):
+    source = np.random.default_rng(0)
+    rows = source.normal(size=shape).astype(np.float32)
+    for row, column in source.integers(0, (shape[0], 100), size=(25, 2)):
+        before, rows[row, column] = rows[row, column], value
+        assert ALL[name](rows).removed == 1, (row, column)
+        rows[row, column] = before
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -143,6 +245,22 @@ def test_inputs_are_left_as_they_were(name, order):
     if name in PRE:
         result.rows[:] = 0
     assert np.array_equal(rows, before)
+
+
+@pytest.mark.parametrize("name", ["mean", "median", "krum"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.ones((3, 2), complex),
+        np.array([["1", "2"], ["3", "4"]]),
+        np.ma.masked_equal(np.arange(6.0).reshape(3, 2), 2),
+        np.full((3, 2), None),
+    ],
+    ids=["complex", "strings", "masked", "objects"],
+)
+def test_what_is_not_real_numbers_is_an_error(name, rows):
+    with pytest.raises(ValueError, match="real numbers"):
+        ALL[name](rows)
 
 
 def test_whole_numbers_are_computed_as_floats():
