@@ -1,9 +1,10 @@
 """CPU time on one thread, as a ratio to the mean of the rows in the same run."""
 
+import ctypes
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -15,12 +16,14 @@ from threadpoolctl import threadpool_limits
 from tagma.arrays import Array
 from tagma.environment import environment
 
-_BUDGET = 2.0
+_BUDGET = 4.0
 """Seconds after which a formulation has been measured often enough, at least once."""
+_LONG = 8.0
+"""Seconds of a first call that counts: it pays for memory and imports, but they do not matter."""
 _SHORT = 0.02
 """Shorter calls are repeated within a measurement."""
-_Seconds = Callable[[Callable[[], object], int], float]
-"""From a call and how often it is made to the seconds that one takes."""
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4
+"""Names of settings in glibc's malloc.h."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,18 @@ def one_thread() -> Iterator[None]:
         yield
 
 
+def keep_memory() -> None:
+    """Let this process keep the memory that is freed, where the C library can be told so.
+
+    How long a virtual machine takes to provide fresh memory, up to two seconds for 400 MB, is
+    noise of whoever asks for it. All formulations are treated alike.
+    """
+    with suppress(OSError, AttributeError, TypeError):
+        tell = ctypes.CDLL(None).mallopt
+        tell(_MMAP_MAX, 0)
+        tell(_TRIM_THRESHOLD, 2**31 - 1)
+
+
 def compare(
     functions: Mapping[str, Callable[[Array], object]],
     rows: Array,
@@ -72,21 +87,23 @@ def compare(
     """By name: median seconds of a call, their ratio to `rows.mean(axis=0)` and to the first name.
 
     All functions take turns, each between two means, so that what else the machine does meets all
-    of them; a ratio is the median of those of each turn. The first call of each, which pays for
-    memory and imports, counts only if it is so long that this does not matter.
+    of them; a ratio is the median of those of each turn. The first call of each counts only if it
+    is very long.
     """
 
     def mean() -> object:
         return rows.mean(axis=0)
 
     seconds = partial(_timed, clock)
-    mean_calls = _calls(seconds, mean, seconds(mean, 1))
+    seconds(mean, 1)
+    mean_calls = _calls(seconds(mean, 1))
     turns: dict[str, list[tuple[float, float]]] = {}
     calls = {}
     for name, function in functions.items():
         first = seconds(partial(function, rows), 1)
-        calls[name] = _calls(seconds, partial(function, rows), first)
-        turns[name] = [(first, seconds(mean, mean_calls))] if first > _BUDGET else []
+        long = first > _LONG
+        calls[name] = 1 if long else _calls(seconds(partial(function, rows), 1))
+        turns[name] = [(first, seconds(mean, mean_calls))] if long else []
     for _ in range(rounds):
         for name, function in functions.items():
             if sum(own for own, _ in turns[name]) < _BUDGET:
@@ -106,11 +123,9 @@ def compare(
     }
 
 
-def _calls(seconds: _Seconds, call: Callable[[], object], first: float) -> int:
-    """How many calls make a measurement, given the seconds of the first."""
-    if first > _SHORT:
-        return 1
-    return max(1, int(_SHORT / max(seconds(call, 1), 1e-6)))
+def _calls(seconds: float) -> int:
+    """How many calls of so many seconds make a measurement."""
+    return max(1, int(_SHORT / max(seconds, 1e-6)))
 
 
 def _timed(clock: Callable[[], float], call: Callable[[], object], number: int) -> float:

@@ -83,20 +83,28 @@ class Clock:
         return call
 
 
-def test_figures_are_medians_over_the_turns_without_the_first_call():
+def test_figures_are_medians_over_the_turns_without_the_first_calls():
     clock = Clock()
-    functions = {"ours": clock.calls(1, 0.1, 0.1, 0.1), "theirs": clock.calls(1, 0.2, 0.5, 0.3)}
+    functions = {
+        "ours": clock.calls(3, 0.1, 0.1, 0.1, 0.1),
+        "theirs": clock.calls(3, 0.4, 0.2, 0.5, 0.3),
+    }
     measured = compare(functions, clock, rounds=3, clock=clock)
     assert measured["ours"] == pytest.approx((0.1, 2, 1, 3))
     assert measured["theirs"] == pytest.approx((0.3, 6, 3, 3))
 
 
-def test_a_call_of_more_than_two_seconds_is_not_repeated():
+def test_slow_calls_are_measured_less_often_and_very_slow_ones_once():
     clock = Clock()
-    functions = {"ours": clock.calls(1, 1, 1.5), "theirs": clock.calls(5)}
+    functions = {
+        "ours": clock.calls(1, 1, 2, 3),
+        "slow": clock.calls(5, 5, 5),
+        "slower": clock.calls(10),
+    }
     measured = compare(functions, clock, rounds=3, clock=clock)
-    assert measured["ours"] == pytest.approx((1.25, 25, 1, 2))
-    assert measured["theirs"] == pytest.approx((5, 100, 5, 1))
+    assert measured["ours"] == pytest.approx((2.5, 50, 1, 2))
+    assert measured["slow"] == pytest.approx((5, 100, 2.5, 1))
+    assert measured["slower"] == pytest.approx((10, 200, 5, 1))
 
 
 def test_peers_that_are_not_installed_are_named():
