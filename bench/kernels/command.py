@@ -14,7 +14,7 @@ from bench.kernels.clustering import Comparison, compare_clustering
 from bench.kernels.memory import peak_ratio
 from bench.kernels.rivals import OURS, PEERS, formulations
 from bench.kernels.thresholds import CLUSTERING, MEMORY, missed
-from bench.kernels.timing import Timing, compare, keep_memory, one_thread
+from bench.kernels.timing import Timing, compare, one_thread
 from bench.reproduce.figures import COLOURS, figure
 from launch.console import console, notices, say
 from tagma.errors import TagmaError
@@ -40,7 +40,6 @@ def main(arguments: list[str]) -> None:
         say(_HELP)
         return
     options = _options(arguments)
-    keep_memory()
     with one_thread():
         timings = [t for m, d in _SHAPES for t in _measure(m, d, options.repeats)]
         notices.print("trimmed K-means ...", highlight=False)

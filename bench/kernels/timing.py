@@ -1,10 +1,9 @@
 """CPU time on one thread, as a ratio to the mean of the rows in the same run."""
 
-import ctypes
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -22,8 +21,6 @@ _LONG = 8.0
 """Seconds of a first call that counts: it pays for memory and imports, but they do not matter."""
 _SHORT = 0.02
 """Shorter calls are repeated within a measurement."""
-_TRIM_THRESHOLD, _MMAP_MAX = -1, -4
-"""Names of settings in glibc's malloc.h."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +61,6 @@ def one_thread() -> Iterator[None]:
     with environment({"OMP_NUM_THREADS": "1"}), threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def keep_memory() -> None:
-    """Let this process keep the memory that is freed, where the C library can be told so.
-
-    How long a virtual machine takes to provide fresh memory, up to two seconds for 400 MB, is
-    noise of whoever asks for it. All formulations are treated alike.
-    """
-    with suppress(OSError, AttributeError, TypeError):
-        tell = ctypes.CDLL(None).mallopt
-        tell(_MMAP_MAX, 0)
-        tell(_TRIM_THRESHOLD, 2**31 - 1)
 
 
 def compare(
