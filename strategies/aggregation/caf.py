@@ -6,11 +6,11 @@ from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.liars import Fraction, count
 from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
+from strategies.aggregation.rule import watchful_rule
 from strategies.aggregation.spectral import leading
 
 
-@rule
+@watchful_rule
 def caf(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """Of all weighted means on the way, the one with the least variance in any direction.
 

@@ -8,11 +8,11 @@ from annotated_types import Ge, Gt
 from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
+from strategies.aggregation.rule import watchful_rule
 from strategies.aggregation.selection import most_central
 
 
-@rule
+@watchful_rule
 def centered_clipping(
     updates: Rows,
     *,

@@ -8,7 +8,7 @@ from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.newton import descend
 from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
+from strategies.aggregation.rule import watchful_rule
 from strategies.aggregation.weiszfeld import Medians, geometric_medians
 from tagma.arrays import Array
 
@@ -20,7 +20,7 @@ _NEAR = 1 / 16
 the direction of its pull would be off by more than 1e-6."""
 
 
-@rule
+@watchful_rule
 def geometric_median(updates: Rows) -> Aggregate:
     """argmin_y sum_i ||x_i - y||, to about 1e-6 of the typical distance to the rows.
 

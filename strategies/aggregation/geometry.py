@@ -6,10 +6,11 @@ for weights a that sum to 1. G is summed over blocks of columns, in double preci
 so it costs one pass over the rows, O(m^2 d) operations of the matrix product and a few MB.
 
 Without centring, distances that are small beside the common offset of the rows are lost to
-cancellation. The origin is the median of five rows, which costs next to nothing; whether it was
-good is seen from G itself. If it was not, because liars were among the five, or if a row is so far
-out that squares overflow or others vanish beside it, G is made again with care, from rows that are
-`DrawnIn`. A row of 1e30 is an outlier like any other then.
+cancellation. The origin is 0 where some columns say that the rows are no farther from it than from
+each other, which saves copying them, else the median of five rows. Whether it was good is seen from
+G itself. If none was, because liars were among the five, or if a row is so far out that squares
+overflow or others vanish beside it, G is made with care, from rows that are `DrawnIn`. A row of
+1e30 is an outlier like any other then.
 
 Blocks of float32 are multiplied in float32, which leaves distances an error of some 1e-7 of the
 rows' distances from the origin. Few entries, where it costs nothing, and those of `exact`
@@ -23,7 +24,7 @@ import numpy as np
 from strategies.aggregation.affine import Affine
 from strategies.aggregation.drawn_in import FARTHEST, DrawnIn
 from strategies.aggregation.middle import middle_mean
-from strategies.aggregation.rows import Rows
+from strategies.aggregation.rows import NotFiniteError, Rows
 from tagma.arrays import Array
 
 _SAMPLE = 5
@@ -31,6 +32,10 @@ _SAMPLE = 5
 _WORST_OFFSET = 64.0
 """An origin is good if it is at most this many times as far from the rows, in squared distance,
 as they are from each other."""
+_NO_OFFSET = 1.0
+"""The same for an origin that needs no improvement; without any offset it is 1/2."""
+_SOME, _SLICES, _SLICE = 128, 16, 256
+"""How many rows, in how many slices of how many columns, are looked at for an offset at most."""
 _ENTRIES = 2**20
 """Of a block."""
 _FEW = 2**15
@@ -38,7 +43,10 @@ _FEW = 2**15
 
 
 class Geometry(Affine):
-    """m rows; building costs one Gram matrix, O(m^2 d), or two and a median in bad cases."""
+    """m rows; building costs one Gram matrix, O(m^2 d), or some and a median in bad cases.
+
+    Rows that are not checked yet raise a `NotFiniteError` if they may not be finite.
+    """
 
     def __init__(self, rows: Rows, *, exact: bool = False) -> None:
         self._rows = rows
@@ -50,11 +58,12 @@ class Geometry(Affine):
         dtype = np.dtype(np.float64) if self.exact else rows.dtype
         self.rounding = 8 * float(np.finfo(dtype).eps)
         with np.errstate(all="ignore"):
-            self.gram = gram_of(len(rows), _near_sample(rows, dtype))
-            if not self._good():
+            gram = _plain_gram(rows, dtype)
+            if gram is None:
                 self._drawn = DrawnIn(rows)
                 self.unit = self._drawn.unit
-                self.gram = gram_of(len(rows), (part for _, part in self._drawn.blocks(dtype)))
+                gram = gram_of(len(rows), (part for _, part in self._drawn.blocks(dtype)))
+        self.gram = gram
         self.squares = self.gram.diagonal().copy()
 
     def products(self, weights: Array) -> Array:
@@ -71,20 +80,6 @@ class Geometry(Affine):
         """The average that weights, which sum to 1, stand for; shape (d,)."""
         return (self._rows if self._drawn is None else self._drawn).combine(weights)
 
-    def _good(self) -> bool:
-        if not np.isfinite(self.gram).all():
-            return False
-        squares = self.gram.diagonal()
-        typical, largest = float(np.median(squares)), float(squares.max())
-        if not 4.0**-FARTHEST <= typical <= largest <= 4.0**FARTHEST:
-            return False
-        apart = (squares[:, None] + squares - 2 * self.gram)[np.triu_indices(len(self.gram), 1)]
-        if not len(apart):
-            return True
-        # More than a quarter of all pairs are honest if more than half of the rows are.
-        near = float(np.partition(apart, len(apart) // 4)[len(apart) // 4])
-        return typical <= _WORST_OFFSET * near
-
 
 def gram_of(m: int, blocks: Iterable[Array]) -> Array:
     """Y Y^T from blocks of the columns of Y, which has m rows."""
@@ -92,6 +87,55 @@ def gram_of(m: int, blocks: Iterable[Array]) -> Array:
     for block in blocks:
         gram += block @ block.T
     return gram
+
+
+def _plain_gram(rows: Rows, dtype: np.dtype[np.float64]) -> Array | None:
+    """G around an origin that costs little; None if there is no good one."""
+    if dtype == rows.dtype and _has_no_offset(rows):
+        gram = gram_of(len(rows), _as_they_are(rows))
+        if _offset(gram) <= _WORST_OFFSET:
+            return gram
+    gram = gram_of(len(rows), _near_sample(rows, dtype))
+    if _offset(gram) <= _WORST_OFFSET:
+        return gram
+    if not rows.checked and not np.isfinite(gram).all():
+        raise NotFiniteError
+    return None
+
+
+def _offset(gram: Array) -> float:
+    """How far the rows are from the origin, in distances between them, all squared.
+
+    Infinite if that cannot be told from this matrix.
+    """
+    squares = gram.diagonal()
+    typical, largest = float(np.median(squares)), float(squares.max())
+    if not np.isfinite(gram).all() or not 4.0**-FARTHEST <= typical <= largest <= 4.0**FARTHEST:
+        return np.inf
+    m = len(gram)
+    if m == 1:
+        return 0.0
+    apart = (squares[:, None] + squares - 2 * gram).ravel()
+    # More than a quarter of all pairs are honest if more than half of the rows are. The least m
+    # entries are those of rows with themselves.
+    quarter = m + (m * m - m) // 4
+    near = float(np.partition(apart, quarter)[quarter])
+    return typical / near if near > 0 else np.inf
+
+
+def _has_no_offset(rows: Rows) -> bool:
+    """Whether 0 is a good origin, as far as some rows and columns tell; False for few columns."""
+    width = min(_SLICE, rows.dim // _SLICE)
+    if width == 0:
+        return False
+    starts = np.linspace(0, rows.dim - width, _SLICES, dtype=int).tolist()
+    step = -(-len(rows) // _SOME)
+    some = np.hstack([rows.block(start, start + width)[::step] for start in starts])
+    return _offset(some @ some.T) <= _NO_OFFSET
+
+
+def _as_they_are(rows: Rows) -> Iterator[Array]:
+    return (block for _, block in rows.blocks(max(1024, _ENTRIES // len(rows))))
 
 
 def _near_sample(rows: Rows, dtype: np.dtype[np.float64]) -> Iterator[Array]:

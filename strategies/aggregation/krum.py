@@ -6,12 +6,12 @@ from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.liars import Fraction, count
 from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
+from strategies.aggregation.rule import watchful_rule
 from strategies.aggregation.selection import mean_of
 from tagma.arrays import Array, Labels
 
 
-@rule
+@watchful_rule
 def krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The row with the least sum of squared distances to its m - f - 2 nearest others.
 
@@ -21,7 +21,7 @@ def krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
     return mean_of(updates, _best(updates, fraction)[:1])
 
 
-@rule
+@watchful_rule
 def multi_krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The mean of the m - f rows that Krum scores best. Breakdown point: f of m; cost O(m^2 d)."""
     f = _liars(fraction, len(updates))

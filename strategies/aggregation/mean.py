@@ -3,13 +3,16 @@
 import numpy as np
 
 from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
+from strategies.aggregation.rows import NotFiniteError, Rows
+from strategies.aggregation.rule import watchful_rule
 
 
-@rule
+@watchful_rule
 def mean(updates: Rows) -> Aggregate:
     """Average of the rows, (1/m) sum_i x_i. Breakdown point 0; cost O(m d)."""
     m = len(updates)
     weights = np.full(m, 1 / m)
-    return Aggregate(updates.combine(weights), np.ones(m, dtype=bool), weights)
+    estimate = updates.combine(weights)
+    if not updates.checked and not np.isfinite(estimate).all():
+        raise NotFiniteError
+    return Aggregate(estimate, np.ones(m, dtype=bool), weights)

@@ -6,15 +6,15 @@ pre-aggregator before an aggregator needs no second array.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from typing import Concatenate, ParamSpec
 
 import numpy as np
 
 from strategies.aggregation.bounds import checker
-from strategies.aggregation.rows import Rows, chain
-from strategies.aggregation.rule import finite_rows
+from strategies.aggregation.rows import NotFiniteError, Rows, chain
+from strategies.aggregation.rule import finite_rows, unchecked_rows
 from tagma.arrays import Array
 
 P = ParamSpec("P")
@@ -48,18 +48,35 @@ def pre_rule(
 
     The weights have shape (r, m), or (m,) where each row is only multiplied by its own.
     """
+    return _pre_rule(function, finite_rows)
+
+
+def watchful_pre_rule(
+    function: Callable[Concatenate[Rows, P], Array],
+) -> Callable[Concatenate[Array, P], Mixed]:
+    """The same for one that raises a `NotFiniteError` where entries may not be finite."""
+    return _pre_rule(function, unchecked_rows)
+
+
+def _pre_rule(
+    function: Callable[Concatenate[Rows, P], Array], read: Callable[[Array], Rows]
+) -> Callable[Concatenate[Array, P], Mixed]:
     check = checker(function)
 
     @wraps(function)
     def mix(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Mixed:
         check(settings)
-        rows = finite_rows(updates)
+        rows = read(updates)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            mixing = function(rows, *args, **settings)
+            try:
+                mixing = function(rows, *args, **settings)
+            except NotFiniteError:
+                rows = finite_rows(updates)
+                mixing = function(rows, *args, **settings)
         m = len(rows) if rows.chosen is None else len(rows.array)
         weights = np.zeros((len(mixing), m))
         chosen = slice(None) if rows.chosen is None else rows.chosen
         weights[:, chosen] = chain(mixing, np.eye(len(mixing)))
-        return Mixed(rows.mixed(mixing), weights, removed=m - len(rows))
+        return Mixed(replace(rows, checked=True).mixed(mixing), weights, removed=m - len(rows))
 
     return mix

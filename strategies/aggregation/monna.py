@@ -8,11 +8,11 @@ from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.liars import Fraction, count
 from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
+from strategies.aggregation.rule import watchful_rule
 from strategies.aggregation.selection import mean_of, most_central, smallest
 
 
-@rule
+@watchful_rule
 def monna(
     updates: Rows, *, fraction: Fraction, reference: Annotated[int, Ge(0)] | None = None
 ) -> Aggregate:

@@ -4,12 +4,12 @@ import numpy as np
 
 from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.liars import Fraction, count
-from strategies.aggregation.mixing import pre_rule
+from strategies.aggregation.mixing import watchful_pre_rule
 from strategies.aggregation.rows import Rows
 from tagma.arrays import Array
 
 
-@pre_rule
+@watchful_pre_rule
 def nnm(updates: Rows, *, fraction: Fraction) -> Array:
     """Every row becomes the mean of the m - f rows nearest to it, itself among them.
 

@@ -16,6 +16,8 @@ from tagma.arrays import Array, Labels, Mask
 
 _MANY = 2**23
 """From this many entries on, a second thread is worth its start."""
+_PASSES = 3
+"""To read some rows only costs about as much per row as so many passes over it."""
 
 Kernel = Callable[[Array, Array], None]
 """From a block (m, c) to one number per column, written into the second argument (c,)."""
@@ -106,7 +108,7 @@ class Rows:
     def combine(self, weights: Array) -> Array:
         """sum_i w_i x_i for weights of shape (..., m), shape (..., d).
 
-        Rows whose weights are all 0 are not read.
+        Where most weights are 0, only the rows of the others are read.
         """
         if self.mixing is not None:
             mixing = self.mixing
@@ -114,9 +116,10 @@ class Rows:
             return replace(self, mixing=None).combine(weights)
         used = np.flatnonzero(weights if weights.ndim == 1 else _any_of(weights))
         own = used if self.chosen is None else self.chosen[used]
-        scaled = (weights[..., used] * self.scale).astype(self.dtype)
-        if len(used) == len(self.array):
+        scaled = (weights * self.scale).astype(self.dtype)
+        if self.chosen is None and len(used) * _PASSES >= len(self.array):
             return scaled @ self.array
+        scaled = scaled[..., used]
         estimate = np.empty((*weights.shape[:-1], self.dim), self.dtype)
         for columns in _spans(self.dim, max(1024, 2**20 // max(len(used), 1))):
             np.matmul(scaled, self.array[own, columns], out=estimate[..., columns])

@@ -38,6 +38,16 @@ def rule(
     return _rule(function, finite_rows)
 
 
+def watchful_rule(
+    function: Callable[Concatenate[Rows, P], Aggregate],
+) -> Callable[Concatenate[Array, P], Aggregate]:
+    """The same for one that notices entries that are not finite by itself, as `Geometry` does.
+
+    It raises a `NotFiniteError` where there may be any, which saves a pass over the rows.
+    """
+    return _rule(function, unchecked_rows)
+
+
 def coordinate_rule(
     function: Callable[Concatenate[Rows, P], Aggregate],
 ) -> Callable[Concatenate[Array, P], Aggregate]:
@@ -45,7 +55,7 @@ def coordinate_rule(
 
     It looks for entries that are not finite as it reads, which saves a pass over the rows.
     """
-    with_care = _rule(function, _unchecked_rows)
+    with_care = _rule(function, unchecked_rows)
     check = checker(function)
 
     @wraps(with_care)
@@ -87,7 +97,8 @@ def apply(aggregate: Aggregator, rows: Rows) -> Aggregate:
     return aggregate(rows if lazily else rows.dense())  # type: ignore[arg-type]
 
 
-def _unchecked_rows(updates: Array | Rows) -> Rows:
+def unchecked_rows(updates: Array | Rows) -> Rows:
+    """Rows that may not be finite, unless they are few; whoever reads them has to look."""
     if isinstance(updates, Rows):
         return updates
     array = _as_floats(updates)
@@ -160,7 +171,7 @@ def _finite(array: Array) -> Mask:
 
 def _again_smaller(apply: Callable[[Rows], Aggregate], rows: Rows) -> Aggregate:
     scale = 2.0 ** -(len(rows).bit_length() + 2)
-    result = apply(replace(rows, scale=scale))
+    result = apply(replace(rows, scale=scale, checked=True))
     largest = np.finfo(rows.dtype).max * rows.dtype.type(scale)
     estimate = np.clip(result.estimate, -largest, largest) / rows.dtype.type(scale)
     return replace(result, estimate=estimate)
