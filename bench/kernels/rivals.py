@@ -3,11 +3,13 @@
 Every formulation is a function of one float32 array (m, d). Ours and theirs assume a tenth of the
 rows to be liars: that many are trimmed from each side of a coordinate. Flower stacks the replies
 before every statistic; its formulations do so, too. NumPy's are what one would write down first:
-all differences at once for distances, and steps of Weiszfeld until they are short.
+all differences at once for distances, and steps of Weiszfeld until they are short. The rows that
+NNM makes are as large as those it is given; ours can be written into memory that is there already,
+as a server has it that does so every round, and are measured with and without.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from tagma.counts import floor_of
 
 FRACTION = 0.1
 OURS = "tagma"
+OURS_NEW = "tagma, new array"
+"""The same, into memory that is fresh each time, as the others do it."""
 Formulation = Callable[[Array], object]
 PEERS = ("byzfl", "byzpy")
 """Libraries that need not be installed."""
@@ -53,7 +57,10 @@ def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
             OURS: partial(ours.multi_krum, fraction=FRACTION),
             "flower": partial(_flower_krum, f=f, kept=m - f),
         },
-        "nnm": {OURS: lambda rows: ours.nnm(rows, fraction=FRACTION).rows},
+        "nnm": {
+            OURS: partial(_into_the_same, _Memory(m, d)),
+            OURS_NEW: lambda rows: ours.nnm(rows, fraction=FRACTION).rows,
+        },
     }
     if 4 * m * m * d < _MOST_BYTES:
         found["krum"]["numpy"] = partial(_numpy_krum, f=f, kept=1)
@@ -63,6 +70,22 @@ def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
         for statistic, formulation in library(m, d, f).items():
             found[statistic] |= formulation
     return found
+
+
+class _Memory:
+    """An array that is made when it is first needed, and then there."""
+
+    def __init__(self, m: int, d: int) -> None:
+        self._shape = (m, d)
+
+    @cached_property
+    def array(self) -> Array:
+        memory: Any = np.empty(self._shape, np.float32)
+        return memory
+
+
+def _into_the_same(memory: _Memory, rows: Array) -> Array:
+    return ours.nnm(rows, fraction=FRACTION).into(memory.array)
 
 
 def _weiszfeld(rows: Array) -> Array:

@@ -21,6 +21,8 @@ _LONG = 8.0
 """Seconds of a first call that counts: it pays for memory and imports, but they do not matter."""
 _SHORT = 0.02
 """Shorter calls are repeated within a measurement."""
+_OFTEN = 5
+"""They have so many times as many turns, as short measurements vary more."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,10 @@ def compare(
         long = first > _LONG
         calls[name] = 1 if long else _calls(seconds(partial(function, rows), 1))
         turns[name] = [(first, seconds(mean, mean_calls))] if long else []
-    for _ in range(rounds):
+    for turn in range(rounds * _OFTEN):
         for name, function in functions.items():
-            if sum(own for own, _ in turns[name]) < _BUDGET:
+            wanted = rounds if calls[name] == 1 else rounds * _OFTEN
+            if turn < wanted and sum(own for own, _ in turns[name]) < _BUDGET:
                 before = seconds(mean, mean_calls)
                 own = seconds(partial(function, rows), calls[name])
                 turns[name].append((own, (before + seconds(mean, mean_calls)) / 2))

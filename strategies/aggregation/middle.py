@@ -17,6 +17,7 @@ import numpy as np
 from strategies.aggregation.network import program
 from strategies.aggregation.rows import Kernel, NotFiniteError, Rows, by_columns
 from strategies.aggregation.scratch import scratch
+from strategies.aggregation.transpose import transpose
 from tagma.arrays import Array
 
 _NETWORK_ROWS = 64
@@ -50,20 +51,21 @@ def middle_mean(rows: Rows, dropped: int) -> Array:
 
 def _of_few(array: Array, dropped: int) -> Array:
     """The same for a small array, without the cost of reading it in blocks."""
-    m, dim = array.shape
-    columns = scratch(dim, m, array.dtype)
-    columns[:] = array.T
+    columns = array.T.copy()
     columns.sort(axis=1)
-    estimate: Array = columns.dot(_middle(m, dropped, array.dtype))
-    estimate /= m - 2 * dropped
-    return estimate
+    middle, number = _middle(len(array), dropped, array.dtype)
+    estimate: Array = columns.dot(middle)
+    return np.divide(estimate, number, out=estimate)
 
 
 @lru_cache(maxsize=256)
-def _middle(m: int, dropped: int, dtype: np.dtype[np.float64]) -> Array:
-    """1 for the values that count, 0 for the others."""
+def _middle(m: int, dropped: int, dtype: np.dtype[np.float64]) -> tuple[Array, Array]:
+    """1 for the values that count, 0 for the others; how many count."""
     numbers = np.arange(m)
-    return ((dropped <= numbers) & (numbers < m - dropped)).astype(dtype)
+    return (
+        ((dropped <= numbers) & (numbers < m - dropped)).astype(dtype),
+        np.array(m - 2 * dropped, dtype),
+    )
 
 
 def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
@@ -94,7 +96,7 @@ def _sort_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
 
     def kernel(block: Array, out: Array) -> None:
         own = columns[: block.shape[1]]
-        own[:] = block.T
+        transpose(block, own)
         _average_middle(own, dropped, out)
         if not rows.checked and not _seen_finite(own, dropped, out):
             raise NotFiniteError
@@ -145,7 +147,7 @@ def sorted_columns(rows: Rows, make_kernel: Kernel) -> Array:
 
         def kernel(block: Array, out: Array) -> None:
             part = columns[: block.shape[1]]
-            part[:] = block.T
+            transpose(block, part)
             part.sort(axis=1)
             make_kernel(part, out)
 

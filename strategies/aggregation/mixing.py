@@ -36,6 +36,20 @@ class Mixed:
         """The new rows as an array of shape (r, d), in the precision of the old."""
         return self.source.dense()
 
+    def into(self, out: Array) -> Array:
+        """The new rows, written into an array of shape (r, d) and their precision.
+
+        That saves the time to get fresh memory, which can be as long as that to fill it. `out` may
+        be the array of the old rows, if they are not needed any more; then this is the last time
+        that the new ones can be read.
+        """
+        shape, dtype = (len(self.source), self.source.dim), self.source.dtype
+        if out.shape != shape or out.dtype != dtype:
+            raise ValueError(
+                f"an array of shape {shape} and {dtype} is needed, not {out.shape} and {out.dtype}"
+            )
+        return self.source.dense(out)
+
 
 PreAggregator = Callable[[Array], Mixed]
 """From vectors of shape (m, d), m >= 1, to r >= 1 others."""

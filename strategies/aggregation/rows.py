@@ -125,9 +125,9 @@ class Rows:
             np.matmul(scaled, self.array[own, columns], out=estimate[..., columns])
         return estimate
 
-    def dense(self) -> Array:
-        """All rows as one new array."""
-        result = np.empty((len(self), self.dim), self.dtype)
+    def dense(self, out: Array | None = None) -> Array:
+        """All rows as one array: a new one, or `out`, of their shape and dtype."""
+        result = np.empty((len(self), self.dim), self.dtype) if out is None else out
         plain = replace(self, mixing=None)
         for columns in _spans(self.dim, 2**13):
             if self.mixing is not None and self.mixing.ndim == 2:

@@ -38,6 +38,20 @@ def test_a_missed_threshold_is_named(timings, message):
     assert message in problem
 
 
+def test_our_own_other_formulations_are_no_rivals():
+    times = [timing("tagma", 1.0, "nnm", 100), timing("tagma, new array", 1.5, "nnm", 100)]
+    assert missed(times) == []
+
+
+def test_short_calls_have_more_turns():
+    clock = Clock()
+    durations = [0.001] * 100_000
+    short = {"ours": clock.calls(*durations), "theirs": clock.calls(*[0.03] * 5)}
+    measured = compare(short, clock, rounds=3, clock=clock)
+    assert measured["ours"].turns == 15
+    assert measured["theirs"].turns == 3
+
+
 def test_ratios_are_limited_at_the_largest_shape_only():
     small = timing("tagma", 1.0, d=100, ratio=90.0)
     assert missed([small, timing("tagma", 1.0)]) == []

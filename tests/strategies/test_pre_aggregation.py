@@ -20,6 +20,32 @@ def test_nnm_replaces_a_row_by_the_mean_of_its_nearest():
     assert np.allclose(result.weights @ rows, result.rows)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("before", PRE)
+def test_new_rows_can_be_written_into_memory_that_is_there(before, dtype):
+    rows = np.random.default_rng(0).normal(size=(10, 20_000)).astype(dtype)
+    rows[3] = np.nan
+    expected = PRE[before](rows)
+    memory = np.full_like(expected.rows, np.nan)
+    assert PRE[before](rows).into(memory) is memory
+    assert np.array_equal(memory, expected.rows)
+
+
+def test_new_rows_may_replace_the_old():
+    rows = np.random.default_rng(0).normal(size=(10, 20_000))
+    expected = nnm(rows, fraction=0.2).rows
+    nnm(rows, fraction=0.2).into(rows)
+    assert np.allclose(rows, expected)
+
+
+@pytest.mark.parametrize(
+    "memory", [np.empty((9, 3)), np.empty((10, 4)), np.empty((10, 3), np.float32)]
+)
+def test_memory_of_another_shape_or_precision_is_refused(memory):
+    with pytest.raises(ValueError, match="an array of shape \\(10, 3\\) and float64 is needed"):
+        nnm(np.ones((10, 3)), fraction=0.2).into(memory)
+
+
 def test_bucketing_averages_every_row_once():
     rows = np.arange(14.0).reshape(7, 2)
     result = bucketing(rows, size=3, seed=1)
