@@ -16,7 +16,7 @@ import numpy as np
 
 from strategies.aggregation.network import program
 from strategies.aggregation.rows import Kernel, NotFiniteError, Rows, by_columns
-from strategies.aggregation.scratch import scratch
+from strategies.aggregation.scratch import padded, scratch
 from strategies.aggregation.transpose import transpose
 from tagma.arrays import Array
 
@@ -72,11 +72,11 @@ def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
     m = len(rows)
     steps = program(m, dropped)
     operations = [(np.minimum if o.minimum else np.maximum, *o[1:]) for o in steps.operations]
-    scratch = np.empty((steps.lines - m, width), rows.dtype)
+    spare = scratch(steps.lines - m, padded(width, rows.dtype), rows.dtype)
     number = m - 2 * dropped
 
     def kernel(block: Array, out: Array) -> None:
-        lines = [*block, *scratch[:, : block.shape[1]]]
+        lines = [*block, *spare[:, : block.shape[1]]]
         for operation, a, b, result in operations:
             operation(lines[a], lines[b], out=lines[result])
         first, *others = (lines[line] for line in steps.middle)

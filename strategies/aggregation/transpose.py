@@ -8,14 +8,13 @@ the distance between rows in memory sends them to the same few places of the cac
 
 import numpy as np
 
+from strategies.aggregation.scratch import padded
 from tagma.arrays import Array
 
 _ROWS = 256
 _CROWDED = 512
 """Rows that are a multiple of so many bytes apart share few places of the cache."""
 _CROWDED_ROWS = 64
-_LINE = 64
-"""Bytes that the cache holds together."""
 
 
 def transpose(block: Array, columns: Array) -> None:
@@ -30,8 +29,6 @@ def transpose(block: Array, columns: Array) -> None:
 def _apart(rows: Array) -> Array:
     """A copy whose rows are spread over the cache."""
     number, width = rows.shape
-    line = _LINE // rows.itemsize
-    lines = -(-width // line) | 1  # an odd number of lines apart, rows meet last
-    copy: Array = np.empty((number, lines * line), rows.dtype)[:, :width]
+    copy: Array = np.empty((number, padded(width, rows.dtype)), rows.dtype)[:, :width]
     copy[:] = rows
     return copy

@@ -62,7 +62,7 @@ def geometric_medians(
         running, inside = running[going], inside[going]
         current, products = moved[going], moved_products[going]
         if iteration % _ASK == _ASK - 1:
-            found = _median_is_nearest_point(points, inside, current, products)
+            found = _median_is_nearest_point(points, inside, current, products, tolerance)
             for row, point in found.items():
                 weights[running[row]] = np.eye(1, len(points), point)[0]
             left = np.setdiff1d(np.arange(len(running)), list(found))
@@ -110,9 +110,13 @@ def _leave_hit_point(points: Affine, at: Array, target: Array, pulls: Array, hit
 
 
 def _median_is_nearest_point(
-    points: Affine, members: Mask, weights: Array, products: Array
+    points: Affine, members: Mask, weights: Array, products: Array, tolerance: float
 ) -> dict[int, int]:
-    """The subsets whose median is the member nearest to where they are, and that member."""
+    """The subsets whose median is the member nearest to where they are, and that member.
+
+    Where the others pull harder than it holds by a share of no more than `tolerance`, the median is
+    no farther away than that, in typical distances, and Weiszfeld's steps would hardly get there.
+    """
     squared = np.where(members, points.squared_distances(weights, products), np.inf)
     found = {}
     for row, nearest in enumerate(squared.argmin(axis=1)):
@@ -123,6 +127,6 @@ def _median_is_nearest_point(
         others = members[row] & ~hit
         pulls[others] = apart[others] ** -0.5
         resultant = pulls - pulls.sum() * at
-        if resultant @ points.products(resultant) <= hit.sum() ** 2:
+        if resultant @ points.products(resultant) <= (hit.sum() * (1 + tolerance)) ** 2:
             found[row] = int(nearest)
     return found

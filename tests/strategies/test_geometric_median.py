@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
@@ -69,6 +69,7 @@ def test_most_points_in_one_place_are_the_median():
 
 @settings(deadline=None, max_examples=60)
 @given(clouds)
+@example(np.array([[0.0, 1.0], [0.0, 4.0], [0.0, 0.0], [3.0, 9.0]]))  # pulled as hard as it holds
 def test_no_other_point_has_a_smaller_sum_of_distances(points):
     found = geometric_median(points)
     best = min(
