@@ -108,11 +108,12 @@ def _offset(gram: Array) -> float:
 
     Infinite if that cannot be told from this matrix.
     """
-    squares = gram.diagonal()
-    typical, largest = float(np.median(squares)), float(squares.max())
-    if not np.isfinite(gram).all() or not 4.0**-FARTHEST <= typical <= largest <= 4.0**FARTHEST:
-        return np.inf
     m = len(gram)
+    squares = gram.diagonal()
+    typical, largest = float(np.partition(squares, m // 2)[m // 2]), float(squares.max())
+    # Where squares are finite and not too large, products are, too.
+    if not 4.0**-FARTHEST <= typical <= largest <= 4.0**FARTHEST:
+        return np.inf
     if m == 1:
         return 0.0
     apart = (squares[:, None] + squares - 2 * gram).ravel()
