@@ -24,8 +24,9 @@ _HELP = """tagma bench kernels [--repeats N] [--out FOLDER] [--skip-memory]
 CPU time on one thread of our aggregation kernels, plain NumPy, Flower's, and byzfl and byzpy where
 they are installed, as ratios to X.mean(axis=0) in the same run; trimmed K-means beside
 scikit-learn's K-means; peak memory on 2 GB of rows. Prints a table, writes kernels.csv, .svg and
-.png to --out (default: outputs/bench/kernels). Fails when a threshold is missed; takes some ten
-minutes with all peers installed:
+.png to --out (default: outputs/bench/kernels). NNM is measured into a new array, as others make it,
+and into memory that is given, for which its limit holds. Fails when a threshold is missed; takes
+some twelve minutes with all peers installed:
   pip install --no-deps --target FOLDER byzfl==0.0.11 byzpy==0.1.4
   PYTHONPATH=FOLDER tagma bench kernels"""
 
@@ -142,7 +143,9 @@ def _draw(timings: Sequence[Timing], path: Path) -> None:
         for place, library in enumerate(libraries):
             own = {t.statistic: t.ratio for t in shown if t.library == library}
             at = [statistics.index(name) + (place - len(libraries) / 2) * 0.13 for name in own]
-            axes.bar(at, list(own.values()), 0.13, label=library, color=COLOURS[place])
+            axes.bar(
+                at, list(own.values()), 0.13, label=library, color=COLOURS[place % len(COLOURS)]
+            )
         axes.set_yscale("log")
         axes.set_ylabel(f"CPU time / mean, {m} x {d:,}")
         axes.set_xticks(range(len(statistics)), [name.replace("_", "\n") for name in statistics])

@@ -4,8 +4,8 @@ Every formulation is a function of one float32 array (m, d). Ours and theirs ass
 rows to be liars: that many are trimmed from each side of a coordinate. Flower stacks the replies
 before every statistic; its formulations do so, too. NumPy's are what one would write down first:
 all differences at once for distances, and steps of Weiszfeld until they are short. The rows that
-NNM makes are as large as those it is given; ours can be written into memory that is there already,
-as a server has it that does so every round, and are measured with and without.
+NNM makes are as large as those it is given, and fresh memory for them is much of the cost; ours can
+also be written into memory that is there already, which is measured, too.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,8 +23,8 @@ from tagma.counts import floor_of
 
 FRACTION = 0.1
 OURS = "tagma"
-OURS_NEW = "tagma, new array"
-"""The same, into memory that is fresh each time, as the others do it."""
+OURS_GIVEN = "tagma, given memory"
+"""The same into memory that is there already."""
 Formulation = Callable[[Array], object]
 PEERS = ("byzfl", "byzpy")
 """Libraries that need not be installed."""
@@ -58,8 +58,8 @@ def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
             "flower": partial(_flower_krum, f=f, kept=m - f),
         },
         "nnm": {
-            OURS: partial(_into_the_same, _Memory(m, d)),
-            OURS_NEW: lambda rows: ours.nnm(rows, fraction=FRACTION).rows,
+            OURS: lambda rows: ours.nnm(rows, fraction=FRACTION).rows,
+            OURS_GIVEN: partial(_into_the_same, _Memory(m, d)),
         },
     }
     if 4 * m * m * d < _MOST_BYTES:

@@ -22,7 +22,7 @@ _LONG = 8.0
 _SHORT = 0.02
 """Shorter calls are repeated within a measurement."""
 _OFTEN = 5
-"""They have so many times as many turns, as short measurements vary more."""
+"""Functions whose calls are repeated have so many times as many turns, as theirs vary more."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,9 @@ def compare(
     """By name: median seconds of a call, their ratio to `rows.mean(axis=0)` and to the first name.
 
     All functions take turns, each between two means, so that what else the machine does meets all
-    of them; a ratio is the median of those of each turn. The first call of each counts only if it
-    is very long.
+    of them; a ratio is the median of those of each turn. There are `rounds` turns, five times as
+    many of very short calls and fewer of long ones. The first call of each counts only if it is
+    very long.
     """
 
     def mean() -> object:

@@ -32,8 +32,8 @@ _SAMPLE = 5
 _WORST_OFFSET = 64.0
 """An origin is good if it is at most this many times as far from the rows, in squared distance,
 as they are from each other."""
-_NO_OFFSET = 1.0
-"""The same for an origin that needs no improvement; without any offset it is 1/2."""
+_NO_OFFSET, _LITTLE_OFFSET = 1.0, 4.0
+"""The same for 0: in some columns, for which it is 1/2 if there is no offset, and in all."""
 _SOME, _SLICES, _SLICE = 128, 16, 256
 """How many rows, in how many slices of how many columns, are looked at for an offset at most."""
 _ENTRIES = 2**20
@@ -43,7 +43,7 @@ _FEW = 2**15
 
 
 class Geometry(Affine):
-    """m rows; building costs one Gram matrix, O(m^2 d), or some and a median in bad cases.
+    """m rows; building costs one Gram matrix, O(m^2 d), or up to three and a median in bad cases.
 
     Rows that are not checked yet raise a `NotFiniteError` if they may not be finite.
     """
@@ -91,16 +91,19 @@ def gram_of(m: int, blocks: Iterable[Array]) -> Array:
 
 def _plain_gram(rows: Rows, dtype: np.dtype[np.float64]) -> Array | None:
     """G around an origin that costs little; None if there is no good one."""
-    if dtype == rows.dtype and _has_no_offset(rows):
-        gram = gram_of(len(rows), _as_they_are(rows))
-        if _offset(gram) <= _WORST_OFFSET:
+    if dtype == rows.dtype and rows.fast and _has_no_offset(rows):
+        gram = _looked_at(gram_of(len(rows), _as_they_are(rows)), rows)
+        if _offset(gram) <= _LITTLE_OFFSET:
             return gram
-    gram = gram_of(len(rows), _near_sample(rows, dtype))
-    if _offset(gram) <= _WORST_OFFSET:
-        return gram
-    if not rows.checked and not np.isfinite(gram).all():
+    gram = _looked_at(gram_of(len(rows), _near_sample(rows, dtype)), rows)
+    return gram if _offset(gram) <= _WORST_OFFSET else None
+
+
+def _looked_at(gram: Array, rows: Rows) -> Array:
+    """The matrix, if it is finite or the rows are known to be."""
+    if not rows.checked and not np.isfinite(gram.diagonal()).all():
         raise NotFiniteError
-    return None
+    return gram
 
 
 def _offset(gram: Array) -> float:
@@ -132,7 +135,7 @@ def _has_no_offset(rows: Rows) -> bool:
     starts = np.linspace(0, rows.dim - width, _SLICES, dtype=int).tolist()
     step = -(-len(rows) // _SOME)
     some = np.hstack([rows.block(start, start + width)[::step] for start in starts])
-    return _offset(some @ some.T) <= _NO_OFFSET
+    return _offset(_looked_at(some @ some.T, rows)) <= _NO_OFFSET
 
 
 def _as_they_are(rows: Rows) -> Iterator[Array]:

@@ -6,7 +6,7 @@ from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.liars import Fraction, count
 from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import watchful_rule
+from strategies.aggregation.rule import rule
 from strategies.aggregation.selection import mean_of
 from tagma.arrays import Array
 from tagma.errors import SettingError
@@ -15,7 +15,7 @@ _LARGEST = 14
 """So many rows can be left out; the search takes up to 2^f steps for each diameter it tries."""
 
 
-@watchful_rule
+@rule
 def mda(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The mean of the m - f rows with the smallest diameter, the largest distance between two.
 

@@ -41,13 +41,17 @@ class Mixed:
 
         That saves the time to get fresh memory, which can be as long as that to fill it. `out` may
         be the array of the old rows, if they are not needed any more; then this is the last time
-        that the new ones can be read.
+        that the new ones can be read. It must not overlap with them in any other way.
         """
+        old = self.source.array
         shape, dtype = (len(self.source), self.source.dim), self.source.dtype
         if out.shape != shape or out.dtype != dtype:
             raise ValueError(
                 f"an array of shape {shape} and {dtype} is needed, not {out.shape} and {out.dtype}"
             )
+        same = out.ctypes.data == old.ctypes.data and out.strides == old.strides
+        if np.may_share_memory(out, old) and not same:
+            raise ValueError("the array overlaps with that of the old rows")
         return self.source.dense(out)
 
 

@@ -37,7 +37,7 @@ class Rows:
     scale: float = 1.0
     """A power of two that every entry is multiplied by."""
     checked: bool = True
-    """Whether the entries are known to be finite; if not, `by_columns` looks at them."""
+    """Whether the entries are known to be finite; if not, whoever reads them first has to look."""
     mixing: Array | None = None
     """Shape (r, m): the rows are replaced by r sums of them with these weights. Shape (m,): each
     row is multiplied by its own."""
@@ -51,6 +51,15 @@ class Rows:
     def plain(self) -> bool:
         """Whether the rows are those of the array, and known to be finite."""
         return self.chosen is None and self.mixing is None and self.scale == 1 and self.checked
+
+    @property
+    def fast(self) -> bool:
+        """Whether blocks of the rows can be multiplied as they are; not, if every entry is apart.
+
+        Then a copy of them can.
+        """
+        copied = self.chosen is not None or self.scale != 1 or self.mixing is not None
+        return copied or self.array.itemsize in self.array.strides
 
     @property
     def dim(self) -> int:
@@ -117,7 +126,7 @@ class Rows:
         used = np.flatnonzero(weights if weights.ndim == 1 else _any_of(weights))
         own = used if self.chosen is None else self.chosen[used]
         scaled = (weights * self.scale).astype(self.dtype)
-        if self.chosen is None and len(used) * _PASSES >= len(self.array):
+        if self.chosen is None and self.fast and len(used) * _PASSES >= len(self.array):
             return scaled @ self.array
         scaled = scaled[..., used]
         estimate = np.empty((*weights.shape[:-1], self.dim), self.dtype)

@@ -1,6 +1,6 @@
 """The one policy for what rows may be, around every aggregator.
 
-- A row with a NaN or an infinity is removed before any arithmetic and counted in `removed`.
+- A row with a NaN or an infinity is removed before any result and counted in `removed`.
 - Finite rows never give a result that is not: where a sum overflows, the rule is applied again to
   rows scaled down by a power of two, and its estimate is scaled up.
 - A row far beyond the others, such as 1e30, counts as any outlier: see `Geometry` for the rules
@@ -171,7 +171,7 @@ def _finite(array: Array) -> Mask:
 
 def _again_smaller(apply: Callable[[Rows], Aggregate], rows: Rows) -> Aggregate:
     scale = 2.0 ** -(len(rows).bit_length() + 2)
-    result = apply(replace(rows, scale=scale, checked=True))
+    result = apply(replace(rows, scale=rows.scale * scale, checked=True))
     largest = np.finfo(rows.dtype).max * rows.dtype.type(scale)
     estimate = np.clip(result.estimate, -largest, largest) / rows.dtype.type(scale)
     return replace(result, estimate=estimate)

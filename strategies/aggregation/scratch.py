@@ -1,7 +1,8 @@
 """Memory that a thread uses again and again.
 
 Fresh memory costs a page fault for every 4 kB of it: on small inputs as much as sorting them, and
-on virtual machines, where the host may have taken the page meanwhile, many times that.
+on virtual machines, where the host may have taken the page meanwhile, many times that. Kernels that
+run on two threads start these anew for every call, and do not have that advantage.
 """
 
 import threading

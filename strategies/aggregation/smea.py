@@ -9,7 +9,7 @@ from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.liars import Fraction, count
 from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import watchful_rule
+from strategies.aggregation.rule import rule
 from strategies.aggregation.selection import mean_of
 from tagma.errors import SettingError
 
@@ -18,7 +18,7 @@ _SUBSETS = 50_000
 _BATCH = 512
 
 
-@watchful_rule
+@rule
 def smea(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The mean of the m - f rows whose largest variance in any direction is least.
 

@@ -74,7 +74,7 @@ def geometric_medians(
 
 
 def _first_step(points: Affine, members: Mask) -> Array:
-    """One Weiszfeld step from the coordinate-wise median of all points.
+    """One Weiszfeld step from the origin of the points, which is near their middle.
 
     Unlike the mean, it is not carried away by points at an astronomic distance.
     """
@@ -114,8 +114,9 @@ def _median_is_nearest_point(
 ) -> dict[int, int]:
     """The subsets whose median is the member nearest to where they are, and that member.
 
-    Where the others pull harder than it holds by a share of no more than `tolerance`, the median is
-    no farther away than that, in typical distances, and Weiszfeld's steps would hardly get there.
+    It counts as the median also where the others pull harder than it holds by no more than a share
+    of `tolerance`: the sum of distances is within that share of the least one, and Weiszfeld's
+    steps would take very long to tell the difference.
     """
     squared = np.where(members, points.squared_distances(weights, products), np.inf)
     found = {}

@@ -38,9 +38,15 @@ def test_a_missed_threshold_is_named(timings, message):
     assert message in problem
 
 
-def test_our_own_other_formulations_are_no_rivals():
-    times = [timing("tagma", 1.0, "nnm", 100), timing("tagma, new array", 1.5, "nnm", 100)]
-    assert missed(times) == []
+def test_nnm_is_limited_in_given_memory_and_compared_in_fresh_memory():
+    own = timing("tagma", 1.0, "nnm", 100, ratio=40.0)
+    assert missed([own, timing("tagma, given memory", 0.7, "nnm", 100, ratio=25.0)]) == []
+    given = timing("tagma, given memory", 0.7, "nnm", 100, ratio=31.0)
+    (problem,) = missed([own, given])
+    assert "31.0 times the mean, not 30" in problem
+    given = timing("tagma, given memory", 0.7, "nnm", 100)
+    (problem,) = missed([own, given, timing("byzpy", 1.9, "nnm", 100)])
+    assert "1.90 times as fast as byzpy, not 2" in problem
 
 
 def test_short_calls_have_more_turns():

@@ -23,6 +23,8 @@ def somewhere(where):
         rows += np.float32(100)
     if where == "far in few columns":
         rows[:, 1000:1010] += np.float32(1e5)
+    if where == "not near in few columns":
+        rows[:, 1000:1010] += np.float32(400)
     if where == "liars far":
         rows[:9] *= np.float32(1e4)
     if where == "liars near 0, others not":
@@ -35,8 +37,8 @@ def somewhere(where):
 @pytest.mark.parametrize(
     "where",
     [
-        "around 0", "far", "far in few columns", "liars far", "liars near 0, others not",
-        "one astronomic",
+        "around 0", "far", "far in few columns", "not near in few columns", "liars far",
+        "liars near 0, others not", "one astronomic",
     ],
 )  # fmt: skip
 def test_distances_are_those_between_the_rows(where):
@@ -47,22 +49,52 @@ def test_distances_are_those_between_the_rows(where):
     assert np.allclose(found.pairwise()[near, near], expected[near, near], rtol=2e-5)
 
 
-def copies_of(monkeypatch, rows):
-    """How often rows are copied to be centred."""
-    centred = geometry._near_sample
+def grams_of(monkeypatch, rows):
+    """How often a Gram matrix is made of rows as they are, and of centred ones."""
     calls = []
-    monkeypatch.setattr(geometry, "_near_sample", lambda *args: calls.append(1) or centred(*args))
+    for name in ("_as_they_are", "_near_sample"):
+        made = getattr(geometry, name)
+
+        def count(*args, name=name, made=made):
+            calls.append(name)
+            return made(*args)
+
+        monkeypatch.setattr(geometry, name, count)
     Geometry(Rows(rows))
-    return len(calls)
+    return calls.count("_as_they_are"), calls.count("_near_sample")
 
 
 def test_rows_around_zero_are_not_copied(monkeypatch):
-    assert copies_of(monkeypatch, noise()) == 0
+    assert grams_of(monkeypatch, noise()) == (1, 0)
 
 
-@pytest.mark.parametrize("where", ["far", "far in few columns"])
-def test_rows_with_an_offset_are_centred(monkeypatch, where):
-    assert copies_of(monkeypatch, somewhere(where)) == 1
+def test_rows_with_an_offset_are_centred_at_once(monkeypatch):
+    assert grams_of(monkeypatch, somewhere("far")) == (0, 1)
+
+
+@pytest.mark.parametrize("where", ["far in few columns", "not near in few columns"])
+def test_an_offset_in_few_columns_is_noticed_in_the_end(monkeypatch, where):
+    assert grams_of(monkeypatch, somewhere(where)) == (1, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "lay",
+    [
+        np.asfortranarray,
+        lambda rows: np.repeat(rows, 3, axis=1)[:, ::3],
+        lambda rows: rows[:, ::-1].copy()[:, ::-1],
+        lambda rows: rows[::-1].copy()[::-1],
+    ],
+)
+def test_it_does_not_matter_how_rows_lie_in_memory(lay, dtype):
+    rows = noise(d=20_000).astype(dtype)
+    apart = lay(rows)
+    assert np.array_equal(apart, rows)
+    weights = np.full(20, 1 / 20)
+    found, expected = Geometry(Rows(apart)), Geometry(Rows(rows))
+    assert np.allclose(found.pairwise(), expected.pairwise(), rtol=1e-5)
+    assert np.allclose(found.combine(weights), expected.combine(weights), atol=1e-6)
 
 
 @pytest.mark.parametrize("offset", [0, 100])

@@ -71,9 +71,19 @@ def test_scratch_memory_is_used_again_and_never_shared_between_threads():
     assert not np.shares_memory(first, large)
 
 
-def test_two_threads_give_the_same_numbers_as_one(monkeypatch):
-    rows = Rows(np.random.default_rng(0).normal(size=(90, 100_000)).astype(np.float32))
+@pytest.mark.parametrize(("m", "dim"), [(90, 100_000), (20, 430_000)])
+def test_two_threads_give_the_same_numbers_as_one(monkeypatch, m, dim):
+    rows = Rows(np.random.default_rng(0).normal(size=(m, dim)).astype(np.float32))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     one = middle_mean(rows, 9)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert np.array_equal(middle_mean(rows, 9), one)
+
+
+@pytest.mark.parametrize(("m", "dim"), [(90, 3000), (20, 50_000)])
+def test_callers_on_several_threads_do_not_disturb_each_other(m, dim):
+    inputs = [np.random.default_rng(seed).normal(size=(m, dim)) for seed in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda rows: middle_mean(Rows(rows), 2), inputs))
+    for rows, estimate in zip(inputs, found, strict=True):
+        assert np.array_equal(estimate, middle_mean(Rows(rows), 2))

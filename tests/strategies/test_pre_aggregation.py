@@ -31,11 +31,22 @@ def test_new_rows_can_be_written_into_memory_that_is_there(before, dtype):
     assert np.array_equal(memory, expected.rows)
 
 
-def test_new_rows_may_replace_the_old():
-    rows = np.random.default_rng(0).normal(size=(10, 20_000))
-    expected = nnm(rows, fraction=0.2).rows
-    nnm(rows, fraction=0.2).into(rows)
-    assert np.allclose(rows, expected)
+@pytest.mark.parametrize("before", ["nnm", "arc", "clipping"])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("removed", [0, 2])
+def test_new_rows_may_replace_the_old(before, order, removed):
+    rows = np.array(np.random.default_rng(0).normal(size=(10, 20_000)), order=order)
+    rows[3 : 3 + removed] = np.nan
+    expected = PRE[before](rows).rows
+    left = rows[: 10 - removed]
+    PRE[before](rows).into(left)
+    assert np.allclose(left, expected)
+
+
+def test_memory_that_overlaps_with_the_old_rows_in_another_way_is_refused():
+    both = np.random.default_rng(0).normal(size=(10, 101))
+    with pytest.raises(ValueError, match="overlaps"):
+        nnm(both[:, :-1], fraction=0.2).into(both[:, 1:])
 
 
 @pytest.mark.parametrize(
