@@ -141,10 +141,25 @@ class Rows:
         for columns in _spans(self.dim, 2**13):
             if self.mixing is not None and self.mixing.ndim == 2:
                 block = plain.block(columns.start, columns.stop)
-                np.matmul(self.mixing, block, out=result[:, columns])
+                if out is not None and np.may_share_memory(out, block):
+                    block = block.copy()
+                _average(self.mixing, block, result[:, columns])
             else:
                 result[:, columns] = self.block(columns.start, columns.stop)
         return result
+
+
+def _average(weights: Array, block: Array, out: Array) -> None:
+    """Averages of the rows of a block, also of the largest floats, whose sums may be rounded up."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.matmul(weights, block, out=out)
+        if np.isfinite(row_sums(out)).all():
+            return
+        quarter = block.dtype.type(0.25)
+        np.matmul(weights, block * quarter, out=out)
+        largest = np.finfo(block.dtype).max * quarter
+        np.clip(out, -largest, largest, out=out)
+        out /= quarter
 
 
 def _any_of(weights: Array) -> Mask:

@@ -31,6 +31,17 @@ def test_new_rows_can_be_written_into_memory_that_is_there(before, dtype):
     assert np.array_equal(memory, expected.rows)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("m", [2, 7, 15, 24, 44, 53])
+def test_averages_of_the_largest_floats_are_finite(m, sign, dtype):
+    rows = np.full((m, 5), sign * np.finfo(dtype).max)
+    for before in ("nnm", "bucketing", "arc"):
+        assert np.allclose(PRE[before](rows).rows / np.finfo(dtype).max, sign, rtol=1e-6)
+    nnm(rows, fraction=0.2).into(rows)
+    assert np.allclose(rows / np.finfo(dtype).max, sign, rtol=1e-6)
+
+
 @pytest.mark.parametrize("before", ["nnm", "arc", "clipping"])
 @pytest.mark.parametrize("order", "CF")
 @pytest.mark.parametrize("removed", [0, 2])
