@@ -24,9 +24,9 @@ _HELP = """tagma bench kernels [--repeats N] [--out FOLDER] [--skip-memory]
 CPU time on one thread of our aggregation kernels, plain NumPy, Flower's, and byzfl and byzpy where
 they are installed, as ratios to X.mean(axis=0) in the same run; trimmed K-means beside
 scikit-learn's K-means; peak memory on 2 GB of rows. Prints a table, writes kernels.csv, .svg and
-.png to --out (default: outputs/bench/kernels). NNM is measured into a new array, as others make it,
-and into memory that is given, for which its limit holds. Fails when a threshold is missed; takes
-some twelve minutes with all peers installed:
+.png to --out (default: outputs/bench/kernels). Our NNM is measured into memory that is given, for
+which its thresholds are, and into a new array, as others make it. Fails when a threshold is missed;
+takes some twelve minutes with all peers installed:
   pip install --no-deps --target FOLDER byzfl==0.0.11 byzpy==0.1.4
   PYTHONPATH=FOLDER tagma bench kernels"""
 
@@ -120,7 +120,7 @@ def _print(timings: Sequence[Timing]) -> None:
     ratios = {(t.statistic, t.library, t.m, t.d): t.ratio for t in timings}
     for statistic, library in dict.fromkeys((t.statistic, t.library) for t in timings):
         cells = [ratios.get((statistic, library, m, d)) for m, d in _SHAPES]
-        style = "bold" if library == OURS else None
+        style = "bold" if library.startswith(OURS) else None
         shown = ["" if ratio is None else f"{ratio:.1f}" for ratio in cells]
         table.add_row(statistic, library, *shown, style=style)
     console.print(table)

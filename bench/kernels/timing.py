@@ -21,8 +21,8 @@ _LONG = 8.0
 """Seconds of a first call that counts: it pays for memory and imports, but they do not matter."""
 _SHORT = 0.02
 """Shorter calls are repeated within a measurement."""
-_OFTEN = 5
-"""Functions whose calls are repeated have so many times as many turns, as theirs vary more."""
+_OFTEN, _OFTEN_BELOW = 5, 0.05
+"""Functions have so many times as many turns if a call takes less than that: theirs vary more."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def compare(
 
     All functions take turns, each between two means, so that what else the machine does meets all
     of them; a ratio is the median of those of each turn. There are `rounds` turns, five times as
-    many of very short calls and fewer of long ones. The first call of each counts only if it is
+    many of short calls and fewer of long ones. The first call of each counts only if it is
     very long.
     """
 
@@ -86,15 +86,16 @@ def compare(
     seconds(mean, 1)
     mean_calls = _calls(seconds(mean, 1))
     turns: dict[str, list[tuple[float, float]]] = {}
-    calls = {}
+    calls, expected = {}, {}
     for name, function in functions.items():
         first = seconds(partial(function, rows), 1)
         long = first > _LONG
-        calls[name] = 1 if long else _calls(seconds(partial(function, rows), 1))
+        expected[name] = first if long else seconds(partial(function, rows), 1)
+        calls[name] = _calls(expected[name])
         turns[name] = [(first, seconds(mean, mean_calls))] if long else []
     for turn in range(rounds * _OFTEN):
         for name, function in functions.items():
-            wanted = rounds if calls[name] == 1 else rounds * _OFTEN
+            wanted = rounds * _OFTEN if expected[name] < _OFTEN_BELOW else rounds
             if turn < wanted and sum(own for own, _ in turns[name]) < _BUDGET:
                 before = seconds(mean, mean_calls)
                 own = seconds(partial(function, rows), calls[name])
