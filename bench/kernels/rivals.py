@@ -4,8 +4,8 @@ Every formulation is a function of one float32 array (m, d). Ours and theirs ass
 rows to be liars: that many are trimmed from each side of a coordinate. Flower stacks the replies
 before every statistic; its formulations do so, too. NumPy's are what one would write down first:
 all differences at once for distances, and steps of Weiszfeld until they are short. The rows that
-NNM makes are as large as those it is given, and fresh memory for them is much of the cost. Only ours
-can be written into memory that is there already; they are measured both ways.
+NNM makes are as large as those it is given, and fresh memory for them is much of the cost. Ours can
+also be written into memory that is there already, and are measured both ways.
 """
 
 from collections.abc import Callable, Mapping
