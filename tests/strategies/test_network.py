@@ -8,7 +8,7 @@ import pytest
 
 from strategies.aggregation.middle import middle_mean
 from strategies.aggregation.network import program
-from strategies.aggregation.rows import Rows
+from strategies.aggregation.rows import NotFiniteError, Rows
 from strategies.aggregation.scratch import scratch
 
 
@@ -87,3 +87,22 @@ def test_callers_on_several_threads_do_not_disturb_each_other(m, dim):
         found = list(pool.map(lambda rows: middle_mean(Rows(rows), 2), inputs))
     for rows, estimate in zip(inputs, found, strict=True):
         assert np.array_equal(estimate, middle_mean(Rows(rows), 2))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("m", [*range(1, 24), 40, 64])
+def test_what_is_not_finite_is_never_lost_in_a_network(m, value):
+    rows = np.random.default_rng(m).normal(size=(m, 2100))
+    for dropped in {0, 1, m // 10, (m - 1) // 2}:
+        if 2 * dropped >= m:
+            continue
+        middle_mean(Rows(rows, checked=False), dropped)
+        for row in range(m):
+            spoilt = rows.copy()
+            spoilt[row, (7 * row) % 2100] = value
+            with pytest.raises(NotFiniteError):
+                middle_mean(Rows(spoilt, checked=False), dropped)
+        spoilt = rows.copy()
+        spoilt[:, 5] = [value, *[-value] * (m - 1)]
+        with pytest.raises(NotFiniteError):
+            middle_mean(Rows(spoilt, checked=False), dropped)
