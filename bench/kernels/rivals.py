@@ -9,7 +9,7 @@ also be written into memory that is there already, and are measured both ways.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ _STEPS, _TOLERANCE = 1000, 1e-6
 def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
     """By statistic and library, ours first, for arrays of this shape."""
     f = floor_of(FRACTION, m)
+    memory: Any = np.empty((m, d), np.float32)
     found: dict[str, dict[str, Formulation]] = {
         "trimmed_mean": {
             OURS: partial(ours.trimmed_mean, beta=FRACTION),
@@ -58,7 +59,7 @@ def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
             "flower": partial(_flower_krum, f=f, kept=m - f),
         },
         "nnm": {
-            OURS_GIVEN: partial(_into_the_same, _Memory(m, d)),
+            OURS_GIVEN: lambda rows: ours.nnm(rows, fraction=FRACTION).into(memory),
             OURS_NEW: lambda rows: ours.nnm(rows, fraction=FRACTION).rows,
         },
     }
@@ -70,22 +71,6 @@ def formulations(m: int, d: int) -> Mapping[str, Mapping[str, Formulation]]:
         for statistic, formulation in library(m, d, f).items():
             found[statistic] |= formulation
     return found
-
-
-class _Memory:
-    """An array that is made when it is first needed, and then there."""
-
-    def __init__(self, m: int, d: int) -> None:
-        self._shape = (m, d)
-
-    @cached_property
-    def array(self) -> Array:
-        memory: Any = np.empty(self._shape, np.float32)
-        return memory
-
-
-def _into_the_same(memory: _Memory, rows: Array) -> Array:
-    return ours.nnm(rows, fraction=FRACTION).into(memory.array)
 
 
 def _weiszfeld(rows: Array) -> Array:

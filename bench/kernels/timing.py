@@ -86,19 +86,18 @@ def compare(
     seconds(mean, 1)
     mean_calls = _calls(seconds(mean, 1))
     turns: dict[str, list[tuple[float, float]]] = {}
-    calls, expected = {}, {}
+    expected = {}
     for name, function in functions.items():
         first = seconds(partial(function, rows), 1)
         long = first > _LONG
         expected[name] = first if long else seconds(partial(function, rows), 1)
-        calls[name] = _calls(expected[name])
         turns[name] = [(first, seconds(mean, mean_calls))] if long else []
     for turn in range(rounds * _OFTEN):
         for name, function in functions.items():
             wanted = rounds * _OFTEN if expected[name] < _OFTEN_BELOW else rounds
             if turn < wanted and sum(own for own, _ in turns[name]) < _BUDGET:
                 before = seconds(mean, mean_calls)
-                own = seconds(partial(function, rows), calls[name])
+                own = seconds(partial(function, rows), _calls(expected[name]))
                 turns[name].append((own, (before + seconds(mean, mean_calls)) / 2))
     of_first = [own for own, _ in next(iter(turns.values()))]
     return {

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from tagma.arrays import Array
+from tagma.arrays import Array, Labels
 
 
 class Affine(ABC):
@@ -42,3 +42,16 @@ class Affine(ABC):
         squared = sizes - 2 * products
         squared[squared <= self.rounding * sizes] = 0
         return squared
+
+
+class Some(Affine):
+    """Some of the points only; costs their products."""
+
+    def __init__(self, points: Affine, chosen: Labels) -> None:
+        self._gram = points.products(np.eye(len(points))[chosen])[:, chosen]
+        self.squares = points.squares[chosen]
+        self.rounding = points.rounding
+
+    def products(self, weights: Array) -> Array:
+        """A P P^T for weights A of shape (..., number of chosen points)."""
+        return weights @ self._gram

@@ -17,13 +17,11 @@ from dataclasses import replace
 import numpy as np
 
 from strategies.aggregation.middle import middle_mean
-from strategies.aggregation.rows import Rows
+from strategies.aggregation.rows import Rows, usual_width
 from tagma.arrays import Array, Labels
 
 FARTHEST = 40
 """Binary exponent of the largest distance, in units; squares of it are safe in float32."""
-_ENTRIES = 2**20
-"""Of a block."""
 
 
 class DrawnIn:
@@ -96,7 +94,7 @@ class DrawnIn:
 
 
 def _width(rows: Rows) -> int:
-    return min(max(1024, _ENTRIES // len(rows)), rows.dim)
+    return min(usual_width(len(rows)), rows.dim)
 
 
 def _largest(block: Array) -> Array:

@@ -6,15 +6,13 @@ import numpy as np
 
 from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.newton import descend
 from strategies.aggregation.rows import Rows
 from strategies.aggregation.rule import watchful_rule
 from strategies.aggregation.weiszfeld import Medians, geometric_medians
 from tagma.arrays import Array
 
 _ROUNDS, _LIMIT, _TOLERANCE = 20, 100, 1e-9
-"""Steps shrink slowly in few dimensions: small ones are needed for an error of 1e-6. Where that
-takes more than some iterations, Newton's method helps."""
+"""Steps shrink slowly in few dimensions: small ones are needed for an error of 1e-6."""
 _NEAR = 1 / 16
 """A squared distance below this share of those from the origin is not known well enough in float32:
 the direction of its pull would be off by more than 1e-6."""
@@ -50,7 +48,7 @@ def _median(geometry: Geometry) -> Medians:
         iterations += found.iterations
         if found.stopped == "converged":
             break
-        start = descend(geometry, found.weights[0])[None]
+        start = found.weights
     return replace(found, iterations=iterations)
 
 

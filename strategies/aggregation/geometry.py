@@ -24,7 +24,7 @@ import numpy as np
 from strategies.aggregation.affine import Affine
 from strategies.aggregation.drawn_in import FARTHEST, DrawnIn
 from strategies.aggregation.middle import middle_mean
-from strategies.aggregation.rows import NotFiniteError, Rows
+from strategies.aggregation.rows import NotFiniteError, Rows, usual_width
 from tagma.arrays import Array
 
 _SAMPLE = 5
@@ -36,8 +36,6 @@ _NO_OFFSET, _LITTLE_OFFSET = 1.0, 4.0
 """The same for 0: in some columns, for which it is 1/2 if there is no offset, and in all."""
 _SOME, _SLICES, _SLICE = 128, 16, 256
 """How many rows, in how many slices of how many columns, are looked at for an offset at most."""
-_ENTRIES = 2**20
-"""Of a block."""
 _FEW = 2**15
 """Up to this many entries are multiplied in float64."""
 
@@ -91,7 +89,7 @@ def gram_of(m: int, blocks: Iterable[Array]) -> Array:
 
 def _plain_gram(rows: Rows, dtype: np.dtype[np.float64]) -> Array | None:
     """G around an origin that costs little; None if there is no good one."""
-    if dtype == rows.dtype and rows.fast and _has_no_offset(rows):
+    if dtype == rows.dtype and rows.multiplies_fast and _has_no_offset(rows):
         gram = _looked_at(gram_of(len(rows), _as_they_are(rows)), rows)
         if _offset(gram) <= _LITTLE_OFFSET:
             return gram
@@ -139,13 +137,13 @@ def _has_no_offset(rows: Rows) -> bool:
 
 
 def _as_they_are(rows: Rows) -> Iterator[Array]:
-    return (block for _, block in rows.blocks(max(1024, _ENTRIES // len(rows))))
+    return (block for _, block in rows.blocks(usual_width(len(rows))))
 
 
 def _near_sample(rows: Rows, dtype: np.dtype[np.float64]) -> Iterator[Array]:
     """The rows around the median of some of them; each block is valid until the next."""
     m = len(rows)
-    width = min(max(1024, _ENTRIES // m), rows.dim)
+    width = min(usual_width(m), rows.dim)
     centred = np.empty((m, width), dtype)
     step = -(-m // _SAMPLE)
     for _, block in rows.blocks(width):

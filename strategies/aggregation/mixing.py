@@ -13,8 +13,8 @@ from typing import Concatenate, ParamSpec
 import numpy as np
 
 from strategies.aggregation.bounds import checker
-from strategies.aggregation.rows import NotFiniteError, Rows, chain
-from strategies.aggregation.rule import finite_rows, unchecked_rows
+from strategies.aggregation.rows import Rows, chain
+from strategies.aggregation.rule import finite_rows, on_finite, unchecked_rows
 from tagma.arrays import Array
 
 P = ParamSpec("P")
@@ -84,13 +84,8 @@ def _pre_rule(
     @wraps(function)
     def mix(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Mixed:
         check(settings)
-        rows = read(updates)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            try:
-                mixing = function(rows, *args, **settings)
-            except NotFiniteError:
-                rows = finite_rows(updates)
-                mixing = function(rows, *args, **settings)
+            rows, mixing = on_finite(lambda rows: function(rows, *args, **settings), updates, read)
         m = len(rows) if rows.chosen is None else len(rows.array)
         weights = np.zeros((len(mixing), m))
         chosen = slice(None) if rows.chosen is None else rows.chosen

@@ -16,6 +16,8 @@ from tagma.arrays import Array, Labels, Mask
 
 _MANY = 2**23
 """From this many entries on, a second thread is worth its start."""
+_ENTRIES = 2**20
+"""Of a block."""
 _PASSES = 3
 """To read some rows only costs about as much per row as so many passes over it."""
 
@@ -53,13 +55,9 @@ class Rows:
         return self.chosen is None and self.mixing is None and self.scale == 1 and self.checked
 
     @property
-    def fast(self) -> bool:
-        """Whether blocks of the rows can be multiplied as they are; not, if every entry is apart.
-
-        Then a copy of them can.
-        """
-        copied = self.chosen is not None or self.scale != 1 or self.mixing is not None
-        return copied or self.array.itemsize in self.array.strides
+    def multiplies_fast(self) -> bool:
+        """Whether the array can be multiplied as it is, because entries lie side by side."""
+        return self.array.itemsize in self.array.strides
 
     @property
     def dim(self) -> int:
@@ -126,11 +124,12 @@ class Rows:
         used = np.flatnonzero(weights if weights.ndim == 1 else _any_of(weights))
         own = used if self.chosen is None else self.chosen[used]
         scaled = (weights * self.scale).astype(self.dtype)
-        if self.chosen is None and self.fast and len(used) * _PASSES >= len(self.array):
+        most = len(used) * _PASSES >= len(self.array)
+        if most and self.chosen is None and self.multiplies_fast:
             return scaled @ self.array
         scaled = scaled[..., used]
         estimate = np.empty((*weights.shape[:-1], self.dim), self.dtype)
-        for columns in _spans(self.dim, max(1024, 2**20 // max(len(used), 1))):
+        for columns in _spans(self.dim, usual_width(len(used))):
             np.matmul(scaled, self.array[own, columns], out=estimate[..., columns])
         return estimate
 
@@ -155,11 +154,24 @@ def _average(weights: Array, block: Array, out: Array) -> None:
         np.matmul(weights, block, out=out)
         if np.isfinite(row_sums(out)).all():
             return
-        quarter = block.dtype.type(0.25)
-        np.matmul(weights, block * quarter, out=out)
-        largest = np.finfo(block.dtype).max * quarter
-        np.clip(out, -largest, largest, out=out)
-        out /= quarter
+        np.matmul(weights, block * block.dtype.type(0.25), out=out)
+        enlarge(out, 0.25)
+
+
+def enlarge(averages: Array, scale: float) -> None:
+    """Divide by a power of two what was computed from smaller rows, in place.
+
+    Averages beyond the largest float are so by rounding only, and become it.
+    """
+    factor = averages.dtype.type(scale)
+    largest = np.finfo(averages.dtype).max * factor
+    np.clip(averages, -largest, largest, out=averages)
+    averages /= factor
+
+
+def usual_width(m: int) -> int:
+    """How many columns of m rows make a block of some MB."""
+    return max(1024, _ENTRIES // max(m, 1))
 
 
 def _any_of(weights: Array) -> Mask:

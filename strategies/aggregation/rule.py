@@ -16,16 +16,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 from math import isfinite
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from strategies.aggregation.aggregate import Aggregate, Aggregator
 from strategies.aggregation.bounds import checker
-from strategies.aggregation.rows import NotFiniteError, Rows, row_sums
+from strategies.aggregation.rows import NotFiniteError, Rows, enlarge, row_sums
 from tagma.arrays import Array, Labels, Mask
 
 P = ParamSpec("P")
+T = TypeVar("T")
 TAKES_ROWS = "takes_rows"
 """Marks functions that accept `Rows` as well as arrays."""
 _WIDTH = 2**16
@@ -76,13 +77,8 @@ def _rule(
     @wraps(function)
     def aggregate(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Aggregate:
         check(settings)
-        rows = read(updates)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            try:
-                result = function(rows, *args, **settings)
-            except NotFiniteError:
-                rows = finite_rows(updates)
-                result = function(rows, *args, **settings)
+            rows, result = on_finite(lambda rows: function(rows, *args, **settings), updates, read)
             if not _all_finite(result.estimate):
                 result = _again_smaller(lambda small: function(small, *args, **settings), rows)
         return _of_all(result, updates, rows.chosen)
@@ -95,6 +91,21 @@ def apply(aggregate: Aggregator, rows: Rows) -> Aggregate:
     """Aggregators of this package read rows block by block; others are given an array."""
     lazily = hasattr(getattr(aggregate, "func", aggregate), TAKES_ROWS)
     return aggregate(rows if lazily else rows.dense())  # type: ignore[arg-type]
+
+
+def on_finite(
+    function: Callable[[Rows], T], updates: Array, read: Callable[[Array], Rows]
+) -> tuple[Rows, T]:
+    """The rows as `read` gives them and what the function makes of them.
+
+    Where it finds that they may not be finite, those that are and what it makes of these.
+    """
+    rows = read(updates)
+    try:
+        return rows, function(rows)
+    except NotFiniteError:
+        finite = finite_rows(updates)
+        return finite, function(finite)
 
 
 def unchecked_rows(updates: Array | Rows) -> Rows:
@@ -172,9 +183,8 @@ def _finite(array: Array) -> Mask:
 def _again_smaller(apply: Callable[[Rows], Aggregate], rows: Rows) -> Aggregate:
     scale = 2.0 ** -(len(rows).bit_length() + 2)
     result = apply(replace(rows, scale=rows.scale * scale, checked=True))
-    largest = np.finfo(rows.dtype).max * rows.dtype.type(scale)
-    estimate = np.clip(result.estimate, -largest, largest) / rows.dtype.type(scale)
-    return replace(result, estimate=estimate)
+    enlarge(result.estimate, scale)
+    return result
 
 
 def _of_all(result: Aggregate, updates: Array | Rows, chosen: Labels | None) -> Aggregate:

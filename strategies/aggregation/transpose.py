@@ -3,7 +3,7 @@
 NumPy reads a transposed block one column after the other, a line of cache for every row, which pays
 only if the lines stay in the cache until the next column: for so many rows at once, and not where
 the distance between rows in memory sends them to the same few places of the cache, as it does for
-2^k columns. Such rows are copied to better places first, which is up to six times as fast.
+2^k columns. Such rows are copied to better places first, which is several times as fast.
 """
 
 import numpy as np

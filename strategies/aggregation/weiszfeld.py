@@ -4,7 +4,8 @@ Weiszfeld's iteration y <- sum_i p_i/||p_i - y|| / sum_i 1/||p_i - y||, in the f
 Zhang (2000) that stays correct when y meets a point: there the iteration is undefined, the pull R
 of the other points is compared with the multiplicity of the one that was hit, and y either is the
 median or moves on along R. A median that is one of the points is approached ever more slowly; so,
-now and then, the nearest point is asked whether it is the one, by the same comparison.
+now and then, the nearest point is asked whether it is the one, by the same comparison. What is left
+at the iteration limit takes the steps of Newton's method, O(m^3) each.
 
 Runs in weight space (see `Affine`), so that one iteration for B subsets costs O(B m^2) at most,
 whatever d is. Breakdown point 1/2.
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from strategies.aggregation.affine import Affine
+from strategies.aggregation.affine import Affine, Some
+from strategies.aggregation.newton import descend
 from tagma.arrays import Array, Mask
 
 TOLERANCE = 1e-6
@@ -70,7 +72,17 @@ def geometric_medians(
                 return Medians(weights, iteration + 1, "converged")
             running, inside = running[left], inside[left]
             current, products = current[left], products[left]
+    for place, own, among in zip(running, current, inside, strict=True):
+        weights[place] = _nearer(points, own, among)
     return Medians(weights, limit, "iteration limit")
+
+
+def _nearer(points: Affine, weights: Array, members: Mask) -> Array:
+    """Newton's method, where Weiszfeld's steps have become too short."""
+    among = np.flatnonzero(members)
+    nearer = np.zeros_like(weights)
+    nearer[among] = descend(Some(points, among), weights[among] / weights[among].sum())
+    return nearer
 
 
 def _first_step(points: Affine, members: Mask) -> Array:

@@ -202,3 +202,7 @@ def _write_table(path: Path, rows: list[dict[str, Any]]) -> None:
         table = csv.DictWriter(file, list(rows[0]))
         table.writeheader()
         table.writerows(rows)
+
+
+def rows_where(**where: Any) -> list[dict[str, Any]]:
+    return [row for row in grid_rows() if all(row[k] == v for k, v in where.items())]

@@ -1,0 +1,220 @@
+"""The leaderboard: defences by their worst case, and how sure one can be of it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.report import write_bench_report
+from bench.report.bench_words import terminal_lines
+from bench.report.grid_reading import read_bench
+from bench.report.ranking import leaderboard
+from bench.report.resampling import interval, resampled_means, worst_interval, worst_mean
+from bench.report.telling import holm, swap_test
+from tests.bench.report_folders import (
+    ATTACK,
+    DEFENCE,
+    Page,
+    bench_folder,
+    grid_rows,
+    rows_where,
+)
+
+
+def board(path: Path, rows: list[dict[str, Any]] | None = None, **index: Any) -> dict[str, Any]:
+    bench = read_bench(bench_folder(path, rows, pictures=False, **index))
+    return {one.defence: one for one in leaderboard(bench)}
+
+
+def test_a_defence_ranks_by_the_attack_that_hurts_it_most(tmp_path: Path) -> None:
+    standings = board(tmp_path / "bench")
+    assert list(standings) == ["tagma", "paper", "undefended"]
+    assert standings["tagma"].score.value == pytest.approx(0.17)
+    assert standings["tagma"].worst == "alie"
+    assert standings["paper"].score.value == pytest.approx(0.26)
+    assert standings["tagma"].means == pytest.approx(
+        {"none": 0.12, "sign_flip": 0.16, "alie": 0.17}
+    )
+
+
+def test_a_diverged_run_makes_the_mean_infinite_and_ranks_last(tmp_path: Path) -> None:
+    standing = board(tmp_path / "bench")["undefended"]
+    assert standing.score.value == math.inf
+    assert (standing.rank, standing.diverged, standing.worst) == (3, 1, "sign_flip")
+    assert math.isfinite(standing.score.low), "draws without that seed are finite"
+    assert standing.score.high == math.inf
+
+
+def test_among_diverged_defences_the_one_that_diverged_less_often_is_first(tmp_path: Path) -> None:
+    rows = [r | {"estimation_error": math.inf} for r in rows_where(attack="alie")]
+    rows[-1]["estimation_error"] = 0.2
+    assert next(iter(board(tmp_path / "bench", rows))) == "tagma"
+
+
+def duel(path: Path, first: list[float], second: list[float]) -> dict[str, Any]:
+    rows = []
+    for name, errors in (("first", first), ("second", second)):
+        row = rows_where(attack="alie", defence="paper")[0]
+        rows += [
+            row | {"defence": name, "cell": f"{name}{i}", "seed": i, "estimation_error": error}
+            for i, error in enumerate(errors)
+        ]
+    defence = DEFENCE | {"values": ["first", "second"]}
+    index: dict[str, Any] = {"axes": [ATTACK, defence]}
+    return board(path, [row for row in rows if row["estimation_error"] != ""], **index)
+
+
+def test_attacks_that_harm_alike_are_counted_and_the_terminal_has_the_leaderboard(
+    tmp_path: Path,
+) -> None:
+    rows = [row | {"estimation_error": 0.2} for row in rows_where(defence="tagma")]
+    rows += [row | {"estimation_error": 0.5} for row in rows_where(defence="paper", attack="alie")]
+    bench = read_bench(bench_folder(tmp_path / "bench", rows, pictures=False))
+    lines = terminal_lines(bench, leaderboard(bench))
+    assert "under none and 2 more alike" in lines[0]
+    assert [line.split()[:3] for line in lines[1:]] == [
+        ["1", "tagma", "0.200"],
+        ["2", "paper", "0.500"],
+    ]
+
+
+def test_six_seeds_that_agree_tell_two_defences_apart_five_do_not_and_disputed_ones_tie(
+    tmp_path: Path,
+) -> None:
+    low, high = [0.10, 0.11, 0.12, 0.13, 0.14, 0.15], [0.19, 0.20, 0.21, 0.22, 0.23, 0.24]
+    six = duel(tmp_path / "six", low, high)["second"]
+    assert six.behind == pytest.approx(0.09)
+    assert six.chance == pytest.approx(2 / 64), "only no swap and all swaps differ as much"
+    assert six.told
+    five = duel(tmp_path / "five", low[:5], high[:5])["second"]
+    assert (five.chance, five.told, five.tied) == (None, False, False)
+    text = Page(write_bench_report(tmp_path / "five")).text("h1")
+    assert "first is lowest in these 5 seeds; too few to tell" in text
+    assert "first holds out best" in Page(write_bench_report(tmp_path / "six")).text("h1")
+    other = duel(tmp_path / "disputed", low, [0.3, 0.05, 0.3, 0.05, 0.1, 0.2])["second"]
+    assert other.tied
+    assert "tied with it: second" in Page(write_bench_report(tmp_path / "disputed")).text("h1")
+
+
+def test_equal_scores_share_a_rank_and_all_leaders_are_named(tmp_path: Path) -> None:
+    both = duel(tmp_path / "equal", [0.2], [0.2])
+    assert [one.rank for one in both.values()] == [1, 1]
+    assert both["second"].tied
+    page = Page(write_bench_report(tmp_path / "equal"))
+    assert page.text("h1").startswith("first, second are equal, the lowest")
+
+
+def test_holm_corrects_the_least_most() -> None:
+    assert holm({"a": 0.04, "b": 0.01, "c": 0.03}) == pytest.approx(
+        {"a": 0.06, "b": 0.03, "c": 0.06}
+    )
+
+
+def test_swaps_of_defences_that_are_alike_rarely_tell_them_apart() -> None:
+    source = np.random.default_rng(0)
+    samples = source.standard_normal((400, 2, 7, 3))
+    told = [(swap_test(first, second) or 1.0) <= 0.05 for first, second in samples]
+    assert 0.02 < np.mean(told) < 0.08
+
+
+def test_an_incomplete_defence_is_behind_and_compared_on_the_seeds_that_both_have(
+    tmp_path: Path,
+) -> None:
+    both: Any = duel(tmp_path / "b", [0.2, 0.3, 0.4], [0.1, 0.2, ""])  # type: ignore[list-item]
+    assert list(both) == ["first", "second"]
+    assert (both["second"].rank, both["second"].lacking) == (2, 1)
+    assert both["second"].behind == pytest.approx(-0.1)
+    assert "incomplete, 1 run missing: −0.1" in Page(write_bench_report(tmp_path / "b")).text("td")
+
+
+def test_an_attack_without_any_result_is_left_out_and_named(tmp_path: Path) -> None:
+    rows = grid_rows()
+    for row in rows:
+        if row["attack"] == "alie":
+            row |= {"status": "failed", "reason": "no", "estimation_error": ""}
+    standings = board(tmp_path / "bench", rows)
+    assert next(iter(standings.values())).left_out == ("alie",)
+    assert standings["tagma"].missing == ()
+    assert standings["tagma"].lacking == 0
+    page = Page(write_bench_report(tmp_path / "bench"))
+    assert "Left out, because no defence has a result: alie." in page.text("p")
+
+
+def test_nobody_leads_where_all_diverged(tmp_path: Path) -> None:
+    duel(tmp_path / "bench", [math.inf] * 2, [math.inf] * 2)
+    page = Page(write_bench_report(tmp_path / "bench"))
+    assert page.text("h1") == "Every defence diverged under some attack."
+    assert "lowest" not in page.text("td")
+    assert "2 of 2 runs diverged" in page.text("td")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "attacks", "share"),
+    [(5, 1, 0.85), (5, 12, 0.68), (10, 1, 0.90), (10, 12, 0.74)],
+)
+def test_intervals_of_the_score_hold_the_true_worst_case_as_often_as_the_page_says(
+    seeds: int, attacks: int, share: float
+) -> None:
+    samples = 1 + 0.1 * np.random.default_rng(0).standard_normal((seeds, 400, attacks))
+    drawn = resampled_means(samples).max(axis=2)
+    ends = [worst_interval(drawn[:, i]) for i in range(400)]
+    assert np.mean([end.low <= 1 <= end.high for end in ends]) == pytest.approx(share, abs=0.04)
+
+
+def test_an_interval_of_errors_is_not_below_zero() -> None:
+    assert worst_interval(np.array([0.1, 0.1, 0.9])).low == 0.0
+
+
+def test_a_defence_with_an_attack_missing_does_not_lead(tmp_path: Path) -> None:
+    rows = grid_rows()
+    for row in rows:
+        if (row["defence"], row["attack"]) == ("tagma", "alie"):
+            row |= {"status": "failed", "reason": "out of memory", "estimation_error": ""}
+    standings = board(tmp_path / "bench", rows)
+    assert list(standings) == ["paper", "undefended", "tagma"]
+    assert standings["tagma"].missing == ("alie",)
+    assert standings["tagma"].failed == 3
+
+
+def test_settings_are_ranked_apart(tmp_path: Path) -> None:
+    rows = [r | {"task": t} for t in ("a", "b") for r in rows_where(attack="alie")]
+    for row in rows:
+        row["cell"] += row["task"]
+        if row["task"] == "b":
+            row["estimation_error"] = 100 - row["estimation_error"]
+    task = {"key": "task", "label": "task", "role": "other", "values": ["a", "b"]}
+    bench = read_bench(bench_folder(tmp_path / "b", rows, [ATTACK, DEFENCE, task], pictures=False))
+    order = [(one.setting, one.rank, one.defence) for one in leaderboard(bench)]
+    assert order[0] == ("task a", 1, "tagma")
+    assert order[3] == ("task b", 1, "undefended")
+
+
+def test_draws_of_equal_values_do_not_vary_and_one_seed_has_no_interval() -> None:
+    same = interval(resampled_means(np.full(4, 0.5)))
+    assert (same.value, same.low, same.high) == (0.5, 0.5, 0.5)
+    assert not interval(resampled_means(np.array([0.5]))).known
+
+
+def test_an_interval_holds_the_mean_and_lies_within_the_sample() -> None:
+    sample = np.array([1.0, 2.0, 3.0, 4.0, 10.0])
+    one = interval(resampled_means(sample))
+    assert one.value == 4.0
+    assert 1.0 < one.low < 4.0 < one.high < 10.0
+
+
+@pytest.mark.parametrize(("seeds", "share"), [(5, 0.85), (10, 0.90), (20, 0.93)])
+def test_intervals_of_fewer_seeds_hold_the_true_mean_less_often(seeds: int, share: float) -> None:
+    samples = np.random.default_rng(0).standard_normal((seeds, 1000))
+    drawn = resampled_means(samples)
+    ends = [interval(drawn[:, i]) for i in range(samples.shape[1])]
+    assert np.mean([end.low <= 0 <= end.high for end in ends]) == pytest.approx(share, abs=0.02)
+
+
+def test_a_missing_run_is_left_out_and_a_mean_of_none_is_not_known() -> None:
+    means = resampled_means(np.array([[1.0, np.nan], [3.0, np.nan]]))
+    assert means[0, 0] == 2.0
+    assert np.isnan(means[:, 1]).all()
+    assert worst_mean(means)[0] == 2.0
+    assert np.isnan(worst_mean(np.array([[np.nan, np.nan]])))[0]
