@@ -11,11 +11,11 @@ import numpy as np
 from rich.table import Table
 
 from bench.kernels.clustering import Comparison, compare_clustering
+from bench.kernels.drawing import draw
 from bench.kernels.memory import peak_ratio
 from bench.kernels.rivals import OURS, PEERS, formulations
 from bench.kernels.thresholds import CLUSTERING, MEMORY, missed
 from bench.kernels.timing import Timing, compare, one_thread
-from bench.reproduce.figures import COLOURS, figure
 from launch.console import console, notices, say
 from tagma.errors import TagmaError
 
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> None:
     folder = Path(options.out)
     folder.mkdir(parents=True, exist_ok=True)
     _write_csv(timings, folder / "kernels.csv")
-    _draw(timings, folder / "kernels")
+    draw(timings, folder / "kernels")
     say(f"written: {folder}/kernels.csv, .svg, .png")
     problems = missed(timings)
     if clustering.ratio > CLUSTERING:
@@ -131,22 +131,3 @@ def _write_csv(timings: Sequence[Timing], path: Path) -> None:
         writer = csv.DictWriter(file, [field.name for field in fields(Timing)])
         writer.writeheader()
         writer.writerows(asdict(timing) for timing in timings)
-
-
-def _draw(timings: Sequence[Timing], path: Path) -> None:
-    """At the largest shape, bars by statistic and library."""
-    m, d = _SHAPES[-1]
-    shown = [t for t in timings if (t.m, t.d) == (m, d)]
-    statistics = list(dict.fromkeys(t.statistic for t in shown))
-    libraries = list(dict.fromkeys(t.library for t in shown))
-    with figure(path, width=8) as axes:
-        for place, library in enumerate(libraries):
-            own = {t.statistic: t.ratio for t in shown if t.library == library}
-            at = [statistics.index(name) + (place - len(libraries) / 2) * 0.13 for name in own]
-            axes.bar(
-                at, list(own.values()), 0.13, label=library, color=COLOURS[place % len(COLOURS)]
-            )
-        axes.set_yscale("log")
-        axes.set_ylabel(f"CPU time / mean, {m} x {d:,}")
-        axes.set_xticks(range(len(statistics)), [name.replace("_", "\n") for name in statistics])
-        axes.legend(ncols=3)

@@ -33,8 +33,15 @@ def aggregator_of(config: Mapping[str, Any]) -> Aggregator:
 def _pre_aggregator(entry: object, assumed: float | None) -> PreAggregator:
     settings = _settings(entry)
     plugin = locate(str(settings[TARGET]), _KEY)
-    if assumed is not None and "fraction" in inspect.signature(plugin).parameters:
-        settings.setdefault("fraction", assumed)
+    parameter = inspect.signature(plugin).parameters.get("fraction")
+    if parameter is not None and "fraction" not in settings:
+        if assumed is not None:
+            settings["fraction"] = assumed
+        elif parameter.default is inspect.Parameter.empty:
+            raise SettingError(
+                _KEY, entry, "needs a fraction, which this aggregator has not: "
+                f"{_KEY}=[{{{plugin.__name__}: {{fraction: 0.2}}}}]",
+            )  # fmt: skip
     built: PreAggregator = build(_KEY, settings)
     return built
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bench.kernels.command import absent_peers
+from bench.kernels.drawing import draw
 from bench.kernels.memory import KERNELS
 from bench.kernels.rivals import formulations
 from bench.kernels.thresholds import missed
@@ -55,6 +56,16 @@ def test_short_calls_have_more_turns():
     measured = compare(short, clock, rounds=3, clock=clock)
     assert measured["ours"].turns == 15
     assert measured["theirs"].turns == 3
+
+
+def test_the_figure_has_a_bar_for_every_library_at_the_largest_shape(tmp_path):
+    libraries = ["tagma", "tagma, new array", *(f"library {number}" for number in range(9))]
+    large = [timing(name, 1.0, ratio=3.25 + number) for number, name in enumerate(libraries)]
+    draw([timing("tagma", 1.0, d=10, ratio=77.0), *large], tmp_path / "kernels")
+    drawing = (tmp_path / "kernels.svg").read_text()
+    assert all(name in drawing and f"{3.25 + n:.3g}" in drawing for n, name in enumerate(libraries))
+    assert ">77<" not in drawing
+    assert (tmp_path / "kernels.png").exists()
 
 
 def test_ratios_are_limited_at_the_largest_shape_only():

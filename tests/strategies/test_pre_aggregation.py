@@ -160,6 +160,13 @@ def test_mistakes_are_one_line_that_names_the_setting(pre, message):
         aggregator_of(TRIMMED | {"pre": pre})
 
 
+def test_a_fraction_that_nobody_gives_is_asked_for():
+    median = {"_target_": "strategies.aggregation.median.median"}
+    with pytest.raises(SettingError, match=r"needs a fraction.*pre=\[{nnm: {fraction: 0.2}}\]"):
+        aggregator_of(median | {"pre": ["nnm"]})
+    aggregator_of(median | {"pre": [{"nnm": {"fraction": 0.2}}, "clipping"]})
+
+
 def test_a_federation_can_use_them(run_small):
     metrics = run_small("aggregation.pre=[nnm,clipping]", "attack=none", "optimiser.step=0.5")
     assert metrics["estimation_error"] < 0.5
