@@ -89,7 +89,7 @@ def gram_of(m: int, blocks: Iterable[Array]) -> Array:
 
 def _plain_gram(rows: Rows, dtype: np.dtype[np.float64]) -> Array | None:
     """G around an origin that costs little; None if there is no good one."""
-    if dtype == rows.dtype and rows.multiplies_fast and _has_no_offset(rows):
+    if dtype == rows.dtype and rows.multiplies_fast and has_no_offset(rows):
         gram = _looked_at(gram_of(len(rows), _as_they_are(rows)), rows)
         if _offset(gram) <= _LITTLE_OFFSET:
             return gram
@@ -111,9 +111,7 @@ def _offset(gram: Array) -> float:
     """
     m = len(gram)
     squares = gram.diagonal()
-    typical, largest = float(np.partition(squares, m // 2)[m // 2]), float(squares.max())
-    # Where squares are finite and not too large, products are, too.
-    if not 4.0**-FARTHEST <= typical <= largest <= 4.0**FARTHEST:
+    if not moderate(squares):
         return np.inf
     if m == 1:
         return 0.0
@@ -122,10 +120,23 @@ def _offset(gram: Array) -> float:
     # entries are those of rows with themselves.
     quarter = m + (m * m - m) // 4
     near = float(np.partition(apart, quarter)[quarter])
-    return typical / near if near > 0 else np.inf
+    return _typical(squares) / near if near > 0 else np.inf
 
 
-def _has_no_offset(rows: Rows) -> bool:
+def moderate(squares: Array) -> bool:
+    """Whether rows of these squared lengths can be multiplied without a loss.
+
+    Where squares are finite and not too large, products are, too.
+    """
+    return 4.0**-FARTHEST <= _typical(squares) <= float(squares.max()) <= 4.0**FARTHEST
+
+
+def _typical(squares: Array) -> float:
+    middle = len(squares) // 2
+    return float(np.partition(squares, middle)[middle])
+
+
+def has_no_offset(rows: Rows) -> bool:
     """Whether 0 is a good origin, as far as some rows and columns tell; False for few columns."""
     width = min(_SLICE, rows.dim // _SLICE)
     if width == 0:
@@ -145,8 +156,14 @@ def _near_sample(rows: Rows, dtype: np.dtype[np.float64]) -> Iterator[Array]:
     m = len(rows)
     width = min(usual_width(m), rows.dim)
     centred = np.empty((m, width), dtype)
-    step = -(-m // _SAMPLE)
     for _, block in rows.blocks(width):
-        sample = Rows(np.ascontiguousarray(block[::step]))
-        origin = middle_mean(sample, (len(sample) - 1) // 2)
-        yield np.subtract(block, origin, out=centred[:, : block.shape[1]], dtype=dtype)
+        yield np.subtract(
+            block, middle_of_some(block), out=centred[:, : block.shape[1]], dtype=dtype
+        )
+
+
+def middle_of_some(block: Array) -> Array:
+    """The median of five rows, which is near most of them unless liars are among the five."""
+    step = -(-len(block) // _SAMPLE)
+    sample = Rows(np.ascontiguousarray(block[::step]))
+    return middle_mean(sample, (len(sample) - 1) // 2)

@@ -43,11 +43,13 @@ def geometric_medians(
     start: Array | None = None,
     limit: int = 100,
     tolerance: float = TOLERANCE,
+    newton: bool = True,
 ) -> Medians:
     """The medians of the subsets given by `members`, shape (B, m); none may be empty.
 
     `start` are weights to begin from. It stops when a median moves by less than `tolerance`, in
-    units of its typical distance to the points.
+    units of its typical distance to the points. Without `newton`, what is left at the iteration
+    limit is left.
     """
     weights = _first_step(points, members) if start is None else start.copy()
     running = np.arange(len(members))
@@ -55,14 +57,16 @@ def geometric_medians(
     products = points.products(current)
     for iteration in range(limit):
         moved, scale = _step(points, inside, current, products)
-        moved_products = points.products(moved)
-        moves = np.einsum("ij,ij->i", moved - current, moved_products - products)
+        # The smaller the change, the smaller the rounding error of its products.
+        change = moved - current
+        products_change = points.products(change)
+        moves = np.einsum("ij,ij->i", change, products_change)
         going = moves > (tolerance * scale) ** 2
         weights[running] = moved
         if not going.any():
             return Medians(weights, iteration + 1, "converged")
         running, inside = running[going], inside[going]
-        current, products = moved[going], moved_products[going]
+        current, products = moved[going], (products + products_change)[going]
         if iteration % _ASK == _ASK - 1:
             found = _median_is_nearest_point(points, inside, current, products, tolerance)
             for row, point in found.items():
@@ -72,8 +76,9 @@ def geometric_medians(
                 return Medians(weights, iteration + 1, "converged")
             running, inside = running[left], inside[left]
             current, products = current[left], products[left]
-    for place, own, among in zip(running, current, inside, strict=True):
-        weights[place] = _nearer(points, own, among)
+    if newton:
+        for place, own, among in zip(running, current, inside, strict=True):
+            weights[place] = _nearer(points, own, among)
     return Medians(weights, limit, "iteration limit")
 
 

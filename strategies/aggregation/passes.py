@@ -1,0 +1,76 @@
+"""Distances from averages of the rows, by passes over the rows instead of a Gram matrix.
+
+    (a Y^T) Y,  Y = rows - origin,  instead of  a G,  G = Y Y^T
+
+One row of weights a costs O(m d), little more than the mean of the rows takes; the Gram matrix of
+many rows costs as much as dozens of them. A geometric median in many dimensions needs few.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from strategies.aggregation.affine import Affine
+from strategies.aggregation.geometry import has_no_offset, middle_of_some, moderate
+from strategies.aggregation.rows import NotFiniteError, Rows, usual_width
+from tagma.arrays import Array
+
+_FEWEST = 256
+"""Rows from which on passes may cost less."""
+_ENTRIES = 2**18
+"""The same for entries: Python's own time counts below."""
+
+
+class Passes(Affine):
+    """m rows of which nothing is kept but their lengths, and an origin near them."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._origin = None if has_no_offset(rows) else middle_of_some(rows.array)
+        self.exact = rows.dtype == np.float64
+        """Whether products are of float64."""
+        self.rounding = 8 * float(np.finfo(rows.dtype).eps)
+        with np.errstate(all="ignore"):
+            self.squares = np.zeros(len(rows))
+            for block in self._blocks():
+                self.squares += np.einsum("ij,ij->i", block, block)
+
+    def products(self, weights: Array) -> Array:
+        """A G for weights A of shape (..., m)."""
+        own = weights.astype(self._rows.dtype)
+        products = np.zeros(weights.shape)
+        for block in self._blocks():
+            products += (own @ block) @ block.T
+        return products
+
+    def combine(self, weights: Array) -> Array:
+        """The average that weights, which sum to 1, stand for; shape (d,)."""
+        return self._rows.combine(weights)
+
+    def _blocks(self) -> Iterator[Array]:
+        """Y, some columns at a time; each block is valid until the next."""
+        rows, origin = self._rows, self._origin
+        width = min(usual_width(len(rows)), rows.dim)
+        centred = None if origin is None else np.empty((len(rows), width), rows.dtype)
+        for columns, block in rows.blocks(width):
+            if origin is None or centred is None:
+                yield block
+            else:
+                yield np.subtract(block, origin[columns], out=centred[:, : block.shape[1]])
+
+
+def passes_over(rows: Rows) -> Passes | None:
+    """The rows, if passes over them may be faster than a Gram matrix and as good.
+
+    They are not where something happens to the rows as they are read, where reading them one by one
+    is slow, and where some are so far out that squares overflow or others vanish beside them.
+    """
+    as_they_are = rows.chosen is None and rows.mixing is None and rows.scale == 1
+    in_pieces = rows.array.strides[1] == rows.array.itemsize
+    large = len(rows) >= _FEWEST and rows.array.size >= _ENTRIES
+    if not (as_they_are and in_pieces and large):
+        return None
+    passes = Passes(rows)
+    if not rows.checked and not np.isfinite(passes.squares).all():
+        raise NotFiniteError
+    return passes if moderate(passes.squares) else None
