@@ -14,6 +14,10 @@ import numpy as np
 
 from tagma.arrays import Array, Labels
 
+NEAR = 1 / 16
+"""A squared distance below this share of those from the origin is not known well enough in float32:
+the direction of its pull would be off by more than 1e-6."""
+
 
 class Affine(ABC):
     """m centred points."""
@@ -42,6 +46,15 @@ class Affine(ABC):
         squared = sizes - 2 * products
         squared[squared <= self.rounding * sizes] = 0
         return squared
+
+    def shares(self, weights: Array) -> Array:
+        """Squared distances from an average, weights (m,), as shares of those from the origin.
+
+        To be exact, of the numbers that they are differences of: small ones have lost digits.
+        """
+        products = self.products(weights)
+        sizes = self.squares + weights @ products
+        return (sizes - 2 * products) / np.maximum(sizes, np.finfo(np.float64).tiny)
 
 
 class Some(Affine):

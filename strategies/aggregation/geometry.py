@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from strategies.aggregation.affine import Affine
+from strategies.aggregation.affine import NEAR, Affine
 from strategies.aggregation.drawn_in import FARTHEST, DrawnIn
 from strategies.aggregation.middle import middle_mean
 from strategies.aggregation.rows import NotFiniteError, Rows, usual_width
@@ -67,6 +67,10 @@ class Geometry(Affine):
     def products(self, weights: Array) -> Array:
         """A G for weights A of shape (..., m)."""
         return weights @ self.gram
+
+    def tells(self, weights: Array) -> bool:
+        """Whether distances from this average, weights (m,), are known well."""
+        return self.exact or bool((self.shares(weights) >= NEAR).all())
 
     def pairwise(self) -> Array:
         """Squared distances between the rows, shape (m, m), in squared units; 0 from itself."""

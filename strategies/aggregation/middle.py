@@ -11,6 +11,7 @@ to cancellation when one value is huge.
 """
 
 from functools import lru_cache
+from math import isfinite
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from strategies.aggregation.network import program
 from strategies.aggregation.rows import Kernel, NotFiniteError, Rows, by_columns
 from strategies.aggregation.scratch import padded, scratch
 from strategies.aggregation.transpose import transpose
+from strategies.aggregation.watching import NOTHING, watch
 from tagma.arrays import Array
 
 _NETWORK_ROWS = 64
@@ -44,7 +46,7 @@ def middle_mean(rows: Rows, dropped: int) -> Array:
     m, dtype = len(rows), rows.dtype
     if m <= _NETWORK_ROWS and dim >= _NETWORK_COLUMNS:
         width = min(_NETWORK_BYTES // dtype.itemsize, dim)
-        return by_columns(rows, width, lambda: _network_kernel(rows, dropped, width))
+        return by_columns(rows, width, lambda: _network_kernel(rows, dropped, width), looks=True)
     width = min(max(64, _SORT_BYTES // (m * dtype.itemsize)), dim)
     return by_columns(rows, width, lambda: _sort_kernel(rows, dropped, width), looks=True)
 
@@ -71,14 +73,24 @@ def _middle(m: int, dropped: int, dtype: np.dtype[np.float64]) -> tuple[Array, A
 def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
     m = len(rows)
     steps = program(m, dropped)
-    operations = [(np.minimum if o.minimum else np.maximum, *o[1:]) for o in steps.operations]
+    watched = NOTHING if rows.checked else watch(m, dropped)
+    operations = [
+        (np.minimum if minimum else np.maximum, a, b, out, number in watched.operations)
+        for number, (minimum, a, b, out) in enumerate(steps.operations)
+    ]
     spare = scratch(steps.lines - m, padded(width, rows.dtype), rows.dtype)
+    ones = np.ones(width, rows.dtype)
     number = m - 2 * dropped
 
     def kernel(block: Array, out: Array) -> None:
         lines = [*block, *spare[:, : block.shape[1]]]
-        for operation, a, b, result in operations:
+        weights = ones[: block.shape[1]]
+        for row in watched.rows:
+            _look(lines[row], weights)
+        for operation, a, b, result, telling in operations:
             operation(lines[a], lines[b], out=lines[result])
+            if telling:
+                _look(lines[result], weights)
         first, *others = (lines[line] for line in steps.middle)
         if not others:
             out[:] = first
@@ -89,6 +101,12 @@ def _network_kernel(rows: Rows, dropped: int, width: int) -> Kernel:
         out /= number
 
     return kernel
+
+
+def _look(line: Array, ones: Array) -> None:
+    """Raise an error if the sum of the line is not finite."""
+    if not isfinite(line.dot(ones)):
+        raise NotFiniteError
 
 
 def _sort_kernel(rows: Rows, dropped: int, width: int) -> Kernel:

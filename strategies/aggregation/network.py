@@ -6,11 +6,12 @@ transposition and no branches, which makes it the fastest way to order few rows.
 
 Only the sum of the middle rows is wanted, not their order. Going backwards through the list,
 a comparator is dropped if both of its outputs are only summed or both are not used, and is halved
-if one of them is not used. What is left of the cheapest of several networks is the program:
+if one of them is not used. What is left is the program. The networks are
 
-- the pairwise sorting network (Parberry, 1992) for the next power of two, in every position that
-  the rows can have in it, and
-- knockout rounds, each of which takes out the least and the greatest row that are left: cheaper
+- for up to 24 rows, those of `found`, where they are shorter than the others;
+- the pairwise sorting network (Parberry, 1992) for the next power of two, in the best of the
+  positions that the rows can have in it;
+- knockout rounds, each of which takes out the least and the greatest row that are left: shorter
   when few are to be dropped.
 
 Inputs are never written to: a step writes to lines of scratch memory, which are used again as soon
@@ -20,9 +21,9 @@ as they are free.
 from functools import lru_cache
 from typing import NamedTuple
 
-_UNUSED, _SUMMED, _EXACT = range(3)
+from strategies.aggregation.found import Comparators, found
 
-Comparators = list[tuple[int, int]]
+_UNUSED, _SUMMED, _EXACT = range(3)
 
 
 class Step(NamedTuple):
@@ -56,12 +57,23 @@ class Program(NamedTuple):
 @lru_cache(maxsize=1024)
 def program(m: int, dropped: int) -> Program:
     """How to find the values of m rows without the `dropped` smallest and largest."""
+    return _allocate(prune(shortest(m, dropped), m, dropped), m, dropped)
+
+
+def shortest(m: int, dropped: int) -> Comparators:
+    """The network that is known to leave the shortest program."""
+    others = found(m, dropped)
+    if others is not None:
+        return others
+    return min(constructed(m, dropped), key=lambda network: cost(prune(network, m, dropped)))
+
+
+def constructed(m: int, dropped: int) -> list[Comparators]:
+    """Networks for any numbers."""
     size = 1 << (m - 1).bit_length()
     pairwise = _pairwise(size)
-    candidates = [_window(pairwise, start, m) for start in range(size - m + 1)]
-    candidates.append(_knockout(m, dropped))
-    steps = min((_prune(network, m, dropped) for network in candidates), key=_cost)
-    return _allocate(steps, m, dropped)
+    windows = [_window(pairwise, start, m) for start in range(size - m + 1)]
+    return [*windows, _knockout(m, dropped)]
 
 
 def _allocate(steps: tuple[Step, ...], m: int, dropped: int) -> Program:
@@ -87,11 +99,13 @@ def _allocate(steps: tuple[Step, ...], m: int, dropped: int) -> Program:
     return Program(tuple(operations), tuple(line[dropped : m - dropped]), lines)
 
 
-def _cost(steps: tuple[Step, ...]) -> int:
+def cost(steps: tuple[Step, ...]) -> int:
+    """How many minima and maxima there are."""
     return sum(step.minimum + step.maximum for step in steps)
 
 
-def _prune(comparators: Comparators, m: int, dropped: int) -> tuple[Step, ...]:
+def prune(comparators: Comparators, m: int, dropped: int) -> tuple[Step, ...]:
+    """What is needed of a network to sum the middle rows."""
     use = [_SUMMED if dropped <= row < m - dropped else _UNUSED for row in range(m)]
     steps = []
     for low, high in reversed(comparators):

@@ -1,16 +1,19 @@
 """Distances from averages of the rows, by passes over the rows instead of a Gram matrix.
 
-    (a Y^T) Y,  Y = rows - origin,  instead of  a G,  G = Y Y^T
+    (a Y) Y^T,  Y = rows - origin,  instead of  a G,  G = Y Y^T
 
 One row of weights a costs O(m d), little more than the mean of the rows takes; the Gram matrix of
 many rows costs as much as dozens of them. A geometric median in many dimensions needs few.
+
+Without the matrix it cannot be known beforehand whether the origin is good; `tells` says it of an
+average that was found.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from strategies.aggregation.affine import Affine
+from strategies.aggregation.affine import NEAR, Affine
 from strategies.aggregation.geometry import has_no_offset, middle_of_some, moderate
 from strategies.aggregation.rows import NotFiniteError, Rows, usual_width
 from tagma.arrays import Array
@@ -19,6 +22,10 @@ _FEWEST = 256
 """Rows from which on passes may cost less."""
 _ENTRIES = 2**18
 """The same for entries: Python's own time counts below."""
+_PER_PASS, _PER_CENTRED_PASS = 16, 64
+"""A Gram matrix of m rows costs about m by so many passes, of rows as they are or centred."""
+_MOST_NEAR = 2.0**-30
+"""If most shares are below this one, the origin is too far out for float64."""
 
 
 class Passes(Affine):
@@ -26,14 +33,24 @@ class Passes(Affine):
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._origin = None if has_no_offset(rows) else middle_of_some(rows.array)
-        self.exact = rows.dtype == np.float64
-        """Whether products are of float64."""
         self.rounding = 8 * float(np.finfo(rows.dtype).eps)
         with np.errstate(all="ignore"):
+            self._origin = None if has_no_offset(rows) else middle_of_some(rows.array)
             self.squares = np.zeros(len(rows))
             for block in self._blocks():
                 self.squares += np.einsum("ij,ij->i", block, block)
+
+    @property
+    def limit(self) -> int:
+        """How many passes are not more than the Gram matrix would cost."""
+        return len(self) // (_PER_PASS if self._origin is None else _PER_CENTRED_PASS)
+
+    def tells(self, weights: Array) -> bool:
+        """Whether distances from this average, weights (m,), are known well."""
+        shares = self.shares(weights)
+        if self._rows.dtype == np.float32:
+            return bool((shares >= NEAR).all())
+        return bool(np.median(shares) >= _MOST_NEAR)
 
     def products(self, weights: Array) -> Array:
         """A G for weights A of shape (..., m)."""

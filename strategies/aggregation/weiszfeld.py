@@ -7,8 +7,8 @@ median or moves on along R. A median that is one of the points is approached eve
 now and then, the nearest point is asked whether it is the one, by the same comparison. What is left
 at the iteration limit takes the steps of Newton's method, O(m^3) each.
 
-Runs in weight space (see `Affine`), so that one iteration for B subsets costs O(B m^2) at most,
-whatever d is. Breakdown point 1/2.
+Runs in weight space (see `Affine`), so that with a Gram matrix one iteration for B subsets costs
+O(B m^2) at most, whatever d is. Breakdown point 1/2.
 """
 
 from dataclasses import dataclass
@@ -57,16 +57,14 @@ def geometric_medians(
     products = points.products(current)
     for iteration in range(limit):
         moved, scale = _step(points, inside, current, products)
-        # The smaller the change, the smaller the rounding error of its products.
-        change = moved - current
-        products_change = points.products(change)
-        moves = np.einsum("ij,ij->i", change, products_change)
+        moved_products = points.products(moved)
+        moves = np.einsum("ij,ij->i", moved - current, moved_products - products)
         going = moves > (tolerance * scale) ** 2
         weights[running] = moved
         if not going.any():
             return Medians(weights, iteration + 1, "converged")
         running, inside = running[going], inside[going]
-        current, products = moved[going], (products + products_change)[going]
+        current, products = moved[going], moved_products[going]
         if iteration % _ASK == _ASK - 1:
             found = _median_is_nearest_point(points, inside, current, products, tolerance)
             for row, point in found.items():

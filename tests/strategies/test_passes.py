@@ -1,13 +1,18 @@
 """Geometric medians of many rows by passes over them, beside those from a Gram matrix."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 from strategies.aggregation import geometric_median
 from strategies.aggregation import passes as passes_module
 from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.passes import passes_over
+from strategies.aggregation.passes import Passes, passes_over
 from strategies.aggregation.rows import NotFiniteError, Rows
+from strategies.aggregation.weiszfeld import geometric_medians
+
+geometric_median_module = import_module("strategies.aggregation.geometric_median")
 
 
 def normal(m=300, d=1000, seed=0, dtype=np.float32):
@@ -42,6 +47,20 @@ def with_a_row_beyond(rows):
     return rows
 
 
+def with_liars_among_the_sample(rows):
+    """Most of the five rows whose median is the origin."""
+    rows = with_offset(rows)
+    rows[[0, 60, 120]] = 1e8
+    return rows
+
+
+def with_an_offset_in_one_column(rows):
+    """One of those that are not looked at."""
+    rows = rows.copy()
+    rows[:, 500] += 1e6
+    return rows
+
+
 def along_a_line(rows):
     """Where Weiszfeld's iteration takes many steps."""
     along = np.random.default_rng(2).exponential(size=(len(rows), 1)) ** 3
@@ -50,7 +69,7 @@ def along_a_line(rows):
 
 CASES = [
     normal, with_liars, with_offset, with_a_row_in_the_middle, with_a_far_row, with_a_row_beyond,
-    along_a_line,
+    with_liars_among_the_sample, with_an_offset_in_one_column, along_a_line,
 ]  # fmt: skip
 
 
@@ -89,8 +108,9 @@ def counted(made, build):
         (with_liars, []),
         (with_offset, []),
         (with_a_far_row, []),
-        (with_a_row_in_the_middle, [True]),
+        (with_a_row_in_the_middle, [False, True]),
         (with_a_row_beyond, [False]),
+        (with_liars_among_the_sample, [False]),
     ],
 )
 def test_a_gram_matrix_is_made_only_where_passes_are_not_enough(monkeypatch, case, exact):
@@ -100,10 +120,29 @@ def test_a_gram_matrix_is_made_only_where_passes_are_not_enough(monkeypatch, cas
 
 
 def test_many_iterations_are_left_to_the_gram_matrix(monkeypatch):
-    made = count_gram_matrices(monkeypatch)
+    starts = []
+
+    def spy(points, members, start, *args, newton):
+        starts.append((type(points), start is not None, newton))
+        return geometric_medians(points, members, start, *args, newton=newton)
+
+    monkeypatch.setattr(geometric_median_module, "geometric_medians", spy)
     result = geometric_median(along_a_line(normal(dtype=np.float64)))
-    assert made == [False]
+    assert starts == [(Passes, False, False), (Geometry, True, True)]
     assert result.iterations > 300 // 16
+
+
+def test_an_origin_that_liars_have_moved_is_noticed_in_float64(monkeypatch):
+    rows = normal(1280, 240, dtype=np.float64)
+    rows[[0, 256, 512]] = 1e9
+    made = count_gram_matrices(monkeypatch)
+    assert np.abs(geometric_median(rows).estimate).max() < 1
+    assert made == [False]
+
+
+def test_centred_passes_cost_more_so_they_are_fewer():
+    assert passes_over(Rows(normal())).limit == 300 // 16
+    assert passes_over(Rows(with_offset(normal()))).limit == 300 // 64
 
 
 @pytest.mark.parametrize("case", [normal, with_offset])
@@ -123,6 +162,7 @@ def test_passes_are_for_many_rows_that_are_read_as_they_are():
     assert passes_over(Rows(normal(300, 10))) is None
     assert passes_over(Rows(np.asfortranarray(normal()))) is None
     assert passes_over(Rows(normal(), chosen=np.arange(290))) is None
+    assert passes_over(Rows(normal(), scale=0.5)) is None
     assert passes_over(Rows(normal(), mixing=np.eye(300, dtype=np.float32))) is None
 
 
@@ -130,7 +170,7 @@ def test_passes_are_for_many_rows_that_are_read_as_they_are():
 def test_what_is_not_finite_is_seen_and_removed(value):
     rows = normal()
     rows[5, 777] = value
-    with pytest.raises(NotFiniteError):
+    with pytest.raises(NotFiniteError), np.errstate(all="raise"):
         passes_over(Rows(rows, checked=False))
     result = geometric_median(rows)
     assert result.removed == 1
