@@ -22,7 +22,7 @@ from strategies.aggregation.transpose import transpose
 from strategies.aggregation.watching import NOTHING, watch
 from tagma.arrays import Array
 
-_NETWORK_ROWS = 64
+_NETWORK_ROWS = 80
 """Up to here the network is faster, given enough columns to pay for its many steps."""
 _NETWORK_COLUMNS = 2048
 _PARTITION_ROWS = 500

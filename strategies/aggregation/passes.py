@@ -18,24 +18,24 @@ from strategies.aggregation.geometry import has_no_offset, middle_of_some, moder
 from strategies.aggregation.rows import NotFiniteError, Rows, usual_width
 from tagma.arrays import Array
 
-_FEWEST = 256
-"""Rows from which on passes may cost less."""
+_FEWEST, _FEWEST_CENTRED = 256, 512
+"""Rows from which on passes may cost less, of rows as they are or centred."""
 _ENTRIES = 2**18
 """The same for entries: Python's own time counts below."""
 _PER_PASS, _PER_CENTRED_PASS = 16, 64
-"""A Gram matrix of m rows costs about m by so many passes, of rows as they are or centred."""
+"""A Gram matrix of m rows costs about m by so many passes."""
 _MOST_NEAR = 2.0**-30
 """If most shares are below this one, the origin is too far out for float64."""
 
 
 class Passes(Affine):
-    """m rows of which nothing is kept but their lengths, and an origin near them."""
+    """m rows of which nothing is kept but their lengths, and an origin near them if `centred`."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, *, centred: bool) -> None:
         self._rows = rows
         self.rounding = 8 * float(np.finfo(rows.dtype).eps)
         with np.errstate(all="ignore"):
-            self._origin = None if has_no_offset(rows) else middle_of_some(rows.array)
+            self._origin = middle_of_some(rows.array) if centred else None
             self.squares = np.zeros(len(rows))
             for block in self._blocks():
                 self.squares += np.einsum("ij,ij->i", block, block)
@@ -87,7 +87,11 @@ def passes_over(rows: Rows) -> Passes | None:
     large = len(rows) >= _FEWEST and rows.array.size >= _ENTRIES
     if not (as_they_are and in_pieces and large):
         return None
-    passes = Passes(rows)
+    with np.errstate(all="ignore"):
+        centred = not has_no_offset(rows)
+    if centred and len(rows) < _FEWEST_CENTRED:
+        return None
+    passes = Passes(rows, centred=centred)
     if not rows.checked and not np.isfinite(passes.squares).all():
         raise NotFiniteError
     return passes if moderate(passes.squares) else None

@@ -15,13 +15,13 @@ from strategies.aggregation.weiszfeld import geometric_medians
 geometric_median_module = import_module("strategies.aggregation.geometric_median")
 
 
-def normal(m=300, d=1000, seed=0, dtype=np.float32):
+def normal(m=600, d=1000, seed=0, dtype=np.float32):
     return np.random.default_rng(seed).normal(size=(m, d)).astype(dtype)
 
 
 def with_liars(rows):
     rows = rows.copy()
-    rows[:90] = 5 + 3 * rows[:90]
+    rows[:180] = 5 + 3 * rows[:180]
     return rows
 
 
@@ -50,7 +50,7 @@ def with_a_row_beyond(rows):
 def with_liars_among_the_sample(rows):
     """Most of the five rows whose median is the origin."""
     rows = with_offset(rows)
-    rows[[0, 60, 120]] = 1e8
+    rows[[0, 120, 240]] = 1e8
     return rows
 
 
@@ -81,7 +81,7 @@ def test_the_median_is_that_of_the_gram_matrix(monkeypatch, case, dtype):
     monkeypatch.setattr(passes_module, "_FEWEST", 10**9)
     exact = geometric_median(rows.astype(np.float64))
     scale = np.median(np.linalg.norm(rows.astype(np.float64) - exact.estimate, axis=1))
-    rounding = 1e-7 * np.linalg.norm(exact.estimate) if dtype == np.float32 else 0
+    rounding = 3e-7 * np.linalg.norm(exact.estimate) if dtype == np.float32 else 0
     assert np.linalg.norm(found.estimate - exact.estimate) <= 1e-6 * scale + rounding
     assert found.stopped == "converged"
     assert np.isclose(found.weights.sum(), 1)
@@ -129,7 +129,7 @@ def test_many_iterations_are_left_to_the_gram_matrix(monkeypatch):
     monkeypatch.setattr(geometric_median_module, "geometric_medians", spy)
     result = geometric_median(along_a_line(normal(dtype=np.float64)))
     assert starts == [(Passes, False, False), (Geometry, True, True)]
-    assert result.iterations > 300 // 16
+    assert result.iterations > 600 // 16
 
 
 def test_an_origin_that_liars_have_moved_is_noticed_in_float64(monkeypatch):
@@ -141,8 +141,8 @@ def test_an_origin_that_liars_have_moved_is_noticed_in_float64(monkeypatch):
 
 
 def test_centred_passes_cost_more_so_they_are_fewer():
-    assert passes_over(Rows(normal())).limit == 300 // 16
-    assert passes_over(Rows(with_offset(normal()))).limit == 300 // 64
+    assert passes_over(Rows(normal())).limit == 600 // 16
+    assert passes_over(Rows(with_offset(normal()))).limit == 600 // 64
 
 
 @pytest.mark.parametrize("case", [normal, with_offset])
@@ -150,7 +150,7 @@ def test_products_are_those_of_the_gram_matrix(case):
     rows = Rows(
         normal(dtype=np.float64) if case is normal else with_offset(normal(dtype=np.float64))
     )
-    weights = np.random.default_rng(3).dirichlet(np.ones(300), size=2)
+    weights = np.random.default_rng(3).dirichlet(np.ones(600), size=2)
     assert np.allclose(
         passes_over(rows).squared_distances(weights), Geometry(rows).squared_distances(weights)
     )
@@ -160,10 +160,12 @@ def test_passes_are_for_many_rows_that_are_read_as_they_are():
     assert passes_over(Rows(normal())) is not None
     assert passes_over(Rows(normal(100, 10_000))) is None
     assert passes_over(Rows(normal(300, 10))) is None
+    assert passes_over(Rows(normal(300))) is not None
+    assert passes_over(Rows(with_offset(normal(300)))) is None
     assert passes_over(Rows(np.asfortranarray(normal()))) is None
-    assert passes_over(Rows(normal(), chosen=np.arange(290))) is None
+    assert passes_over(Rows(normal(), chosen=np.arange(590))) is None
     assert passes_over(Rows(normal(), scale=0.5)) is None
-    assert passes_over(Rows(normal(), mixing=np.eye(300, dtype=np.float32))) is None
+    assert passes_over(Rows(normal(), mixing=np.eye(600, dtype=np.float32))) is None
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
