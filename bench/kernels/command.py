@@ -24,9 +24,8 @@ _HELP = """tagma bench kernels [--repeats N] [--out FOLDER] [--skip-memory]
 CPU time on one thread of our aggregation kernels, plain NumPy, Flower's, and byzfl and byzpy where
 they are installed, as ratios to X.mean(axis=0) in the same run; trimmed K-means beside
 scikit-learn's K-means; peak memory on 2 GB of rows. Prints a table, writes kernels.csv, .svg and
-.png to --out (default: outputs/bench/kernels). Our NNM is measured into memory that is given, for
-which its thresholds are, and into a new array, as others make it. Fails when a threshold is missed;
-takes some twelve minutes with all peers installed:
+.png to --out (default: outputs/bench/kernels). Fails when a threshold is missed; takes some twelve
+minutes with all peers installed:
   pip install --no-deps --target FOLDER byzfl==0.0.11 byzpy==0.1.4
   PYTHONPATH=FOLDER tagma bench kernels"""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.kernels.rivals import OURS, OURS_NEW
+from bench.kernels.rivals import OURS, OURS_GIVEN
 from bench.kernels.timing import Timing
 from bench.reproduce.figures import COLOURS, figure
 
@@ -11,7 +11,7 @@ _BAR = 0.13
 
 
 def draw(timings: Sequence[Timing], path: Path) -> None:
-    """Groups of bars, one for each statistic; ours in one colour, into a new array hatched."""
+    """Groups of bars, one for each statistic; ours in one colour, into given memory hatched."""
     m, d = max(((timing.m, timing.d) for timing in timings), key=lambda shape: shape[0] * shape[1])
     shown = [timing for timing in timings if (timing.m, timing.d) == (m, d)]
     statistics = list(dict.fromkeys(timing.statistic for timing in shown))
@@ -29,7 +29,7 @@ def draw(timings: Sequence[Timing], path: Path) -> None:
                     timing.ratio,
                     _BAR,
                     color=colours.get(timing.library, COLOURS[0]),
-                    hatch="////" if timing.library == OURS_NEW else None,
+                    hatch="////" if timing.library == OURS_GIVEN else None,
                     edgecolor="white",
                 )
                 axes.bar_label(bar, fmt="%.3g", fontsize=6)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bench.kernels.rivals import OURS, OURS_GIVEN
+from bench.kernels.rivals import OURS
 from bench.kernels.timing import Timing
 
 MOST = {
@@ -27,16 +27,12 @@ _COORDINATE_WISE = ("trimmed_mean", "median")
 
 
 def missed(timings: Sequence[Timing]) -> list[str]:
-    """One line for every threshold that is not met.
-
-    Those of NNM are for ours into given memory. What fresh memory for its result costs depends on
-    the machine, and from one minute to the next; others always pay for it.
-    """
+    """One line for every threshold that is not met."""
     found = []
     largest: dict[int, int] = {}
     for timing in timings:
         largest[timing.m] = max(largest.get(timing.m, 0), timing.d)
-    for own in (timing for timing in timings if timing.library in (OURS, OURS_GIVEN)):
+    for own in (timing for timing in timings if timing.library == OURS):
         place = f"{own.statistic} at {own.m} x {own.d}"
         most = MOST.get((own.statistic, own.m))
         limited = most is not None and own.d == largest[own.m]

@@ -39,12 +39,11 @@ def test_a_missed_threshold_is_named(timings, message):
     assert message in problem
 
 
-def test_nnm_is_held_to_its_thresholds_in_given_memory():
-    given = timing("tagma, given memory", 1.0, "nnm", 100, ratio=25.0)
-    fresh = timing("tagma, new array", 1.6, "nnm", 100, ratio=40.0)
-    assert missed([given, fresh, timing("byzpy", 2.1, "nnm", 100)]) == []
-    slow = timing("tagma, given memory", 1.0, "nnm", 100, ratio=31.0)
-    limit, rival = missed([slow, fresh, timing("byzpy", 1.9, "nnm", 100)])
+def test_nnm_is_held_to_its_thresholds_as_others_make_it():
+    given = timing("tagma, given memory", 0.5, "nnm", 100, ratio=15.0)
+    assert missed([timing("tagma", 1.0, "nnm", 100), given, timing("byzpy", 2.1, "nnm", 100)]) == []
+    slow = timing("tagma", 1.0, "nnm", 100, ratio=31.0)
+    limit, rival = missed([slow, given, timing("byzpy", 1.9, "nnm", 100)])
     assert "31.0 times the mean, not 30" in limit
     assert "1.90 times as fast as byzpy, not 2" in rival
 
@@ -59,7 +58,7 @@ def test_short_calls_have_more_turns():
 
 
 def test_the_figure_has_a_bar_for_every_library_at_the_largest_shape(tmp_path):
-    libraries = ["tagma", "tagma, new array", *(f"library {number}" for number in range(9))]
+    libraries = ["tagma", "tagma, given memory", *(f"library {number}" for number in range(9))]
     large = [timing(name, 1.0, ratio=3.25 + number) for number, name in enumerate(libraries)]
     draw([timing("tagma", 1.0, d=10, ratio=77.0), *large], tmp_path / "kernels")
     drawing = (tmp_path / "kernels.svg").read_text()
