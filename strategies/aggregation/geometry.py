@@ -115,7 +115,8 @@ def _offset(gram: Array) -> float:
     """
     m = len(gram)
     squares = gram.diagonal()
-    if not moderate(squares):
+    typical = typical_square(squares)
+    if typical is None:
         return np.inf
     if m == 1:
         return 0.0
@@ -124,20 +125,17 @@ def _offset(gram: Array) -> float:
     # entries are those of rows with themselves.
     quarter = m + (m * m - m) // 4
     near = float(np.partition(apart, quarter)[quarter])
-    return _typical(squares) / near if near > 0 else np.inf
+    return typical / near if near > 0 else np.inf
 
 
-def moderate(squares: Array) -> bool:
-    """Whether rows of these squared lengths can be multiplied without a loss.
+def typical_square(squares: Array) -> float | None:
+    """The typical one of the rows' squared lengths; None if they cannot be multiplied without loss.
 
     Where squares are finite and not too large, products are, too.
     """
-    return 4.0**-FARTHEST <= _typical(squares) <= float(squares.max()) <= 4.0**FARTHEST
-
-
-def _typical(squares: Array) -> float:
     middle = len(squares) // 2
-    return float(np.partition(squares, middle)[middle])
+    typical, largest = float(np.partition(squares, middle)[middle]), float(squares.max())
+    return typical if 4.0**-FARTHEST <= typical <= largest <= 4.0**FARTHEST else None
 
 
 def has_no_offset(rows: Rows) -> bool:

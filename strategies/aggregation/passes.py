@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from strategies.aggregation.affine import NEAR, Affine
-from strategies.aggregation.geometry import has_no_offset, middle_of_some, moderate
+from strategies.aggregation.geometry import has_no_offset, middle_of_some, typical_square
 from strategies.aggregation.rows import NotFiniteError, Rows, usual_width
 from tagma.arrays import Array
 
@@ -94,4 +94,4 @@ def passes_over(rows: Rows) -> Passes | None:
     passes = Passes(rows, centred=centred)
     if not rows.checked and not np.isfinite(passes.squares).all():
         raise NotFiniteError
-    return passes if moderate(passes.squares) else None
+    return None if typical_square(passes.squares) is None else passes
