@@ -1,7 +1,7 @@
 """`python -m bench.networks`: a search for shorter programs of minima and maxima.
 
-Prints the shortest selection networks it finds in the form of `strategies.aggregation.found`, where
-they belong if they are shorter than what is there.
+Prints the shortest selection networks it finds in the form of the table in
+`strategies.aggregation.found_networks`, where they belong if they are shorter than what is there.
 
 A network is changed at random in a few places. The change is kept if it still selects and is no
 longer than before, or a little longer now and then (simulated annealing). Every network begins by
@@ -21,11 +21,11 @@ from random import Random
 from typing import NamedTuple
 
 from launch.console import notices, say
-from strategies.aggregation.found import Comparators, written
+from strategies.aggregation.found_networks import Comparators, written
 from strategies.aggregation.network import cost, prune, shortest
 
 _HELP = """Searches for selection networks that are shorter than the package's and prints those it
-finds in the form of strategies/aggregation/found.py. A million changes take about a minute."""
+finds in the form of strategies/aggregation/found_networks.py. A million changes take a minute."""
 _MOST_ROWS = 28
 _TEMPERATURE = 0.35
 """Of the annealing: of changes that cost one operation more, one in 17 is kept."""

@@ -8,7 +8,7 @@ Only the sum of the middle rows is wanted, not their order. Going backwards thro
 a comparator is dropped if both of its outputs are only summed or both are not used, and is halved
 if one of them is not used. What is left is the program. The networks are
 
-- for up to 24 rows, those of `found`, where they are shorter than the others;
+- for up to 24 rows, those of `found_networks`, where they are shorter than the others;
 - the pairwise sorting network (Parberry, 1992) for the next power of two, in the best of the
   positions that the rows can have in it;
 - knockout rounds, each of which takes out the least and the greatest row that are left: shorter
@@ -21,7 +21,7 @@ as they are free.
 from functools import lru_cache
 from typing import NamedTuple
 
-from strategies.aggregation.found import Comparators, found
+from strategies.aggregation.found_networks import Comparators, found
 
 _UNUSED, _SUMMED, _EXACT = range(3)
 

@@ -7,7 +7,7 @@ import pytest
 
 from bench.networks import all_inputs, beginning, main, search, selects
 from strategies.aggregation import network
-from strategies.aggregation.found import read
+from strategies.aggregation.found_networks import read
 from strategies.aggregation.network import cost, prune
 
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from strategies.aggregation.found import found, found_sizes, read, written
+from strategies.aggregation.found_networks import found, found_sizes, read, written
 from strategies.aggregation.middle import middle_mean
 from strategies.aggregation.network import constructed, cost, program, prune
 from strategies.aggregation.rows import NotFiniteError, Rows
