@@ -38,9 +38,10 @@ def _pre_aggregator(entry: object, assumed: float | None) -> PreAggregator:
         if assumed is not None:
             settings["fraction"] = assumed
         elif parameter.default is inspect.Parameter.empty:
+            name = str(settings[TARGET]).rpartition(".")[-1]
             raise SettingError(
                 _KEY, entry, "needs a fraction, which this aggregator has not: "
-                f"{_KEY}=[{{{plugin.__name__}: {{fraction: 0.2}}}}]",
+                f"{_KEY}=[{{{name}: {{fraction: 0.2}}}}]",
             )  # fmt: skip
     built: PreAggregator = build(_KEY, settings)
     return built
