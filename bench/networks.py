@@ -27,6 +27,7 @@ from strategies.aggregation.network import cost, prune, shortest
 _HELP = """Searches for selection networks that are shorter than the package's and prints those it
 finds in the form of strategies/aggregation/found_networks.py. A million changes take a minute."""
 _MOST_ROWS = 28
+"""With more, the inputs that are left are too many to be tried."""
 _TEMPERATURE = 0.35
 """Of the annealing: of changes that cost one operation more, one in 17 is kept."""
 _ASTRAY = 4

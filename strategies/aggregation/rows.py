@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from strategies.aggregation.scratch import fresh
 from tagma.arrays import Array, Labels, Mask
 
 _MANY = 2**23
@@ -136,7 +135,7 @@ class Rows:
 
     def dense(self, out: Array | None = None) -> Array:
         """All rows as one array: a new one, or `out`, of their shape and dtype."""
-        result = fresh(len(self), self.dim, self.dtype) if out is None else out
+        result = np.empty((len(self), self.dim), self.dtype) if out is None else out
         plain = replace(self, mixing=None)
         for columns in _spans(self.dim, 2**13):
             if self.mixing is not None and self.mixing.ndim == 2:

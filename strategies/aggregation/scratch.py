@@ -1,4 +1,4 @@
-"""Memory that a thread uses again and again, and large new memory.
+"""Memory that a thread uses again and again.
 
 Fresh memory costs a page fault for every 4 kB of it: on small inputs as much as sorting them, and
 on virtual machines, where the host may have taken the page meanwhile, many times that. Kernels that
@@ -15,8 +15,6 @@ _LARGEST = 2**22
 """Bytes that a thread keeps; larger scratch memory is worth asking for each time."""
 _LINE = 64
 """Bytes that the cache holds together."""
-_PAGE = 4096
-"""Bytes that the system gives at a time, or a part of them."""
 
 
 class _Own(threading.local):
@@ -32,17 +30,6 @@ def scratch(rows: int, columns: int, dtype: np.dtype[np.float64]) -> Array:
     if rows * columns * dtype.itemsize > _LARGEST:
         return np.empty((rows, columns), dtype)
     return np.ndarray((rows, columns), dtype, buffer=_own.memory)
-
-
-def fresh(rows: int, columns: int, dtype: np.dtype[np.float64]) -> Array:
-    """A new array of no particular content, to be written in any order.
-
-    It is touched from its beginning to its end first. To meet its pages as blocks of columns do, in
-    leaps of a row, takes up to ten times as long where the host of a virtual machine provides them.
-    """
-    array = np.empty((rows, columns), dtype)
-    array.reshape(-1)[:: _PAGE // dtype.itemsize] = 0
-    return array
 
 
 def padded(columns: int, dtype: np.dtype[np.float64]) -> int:

@@ -10,7 +10,7 @@ from strategies.aggregation.found_networks import found, found_sizes, read, writ
 from strategies.aggregation.middle import middle_mean
 from strategies.aggregation.network import constructed, cost, program, prune
 from strategies.aggregation.rows import NotFiniteError, Rows
-from strategies.aggregation.scratch import fresh, scratch
+from strategies.aggregation.scratch import scratch
 from strategies.aggregation.watching import watch
 
 
@@ -112,14 +112,6 @@ def test_scratch_memory_is_used_again_and_never_shared_between_threads():
     assert not np.shares_memory(first, other)
     large = scratch(2000, 2000, np.dtype(np.float32))
     assert not np.shares_memory(first, large)
-
-
-def test_fresh_memory_is_new_and_of_the_shape_that_is_asked_for():
-    for rows, columns in ((1, 1), (3, 700), (5, 5000)):
-        array = fresh(rows, columns, np.dtype(np.float32))
-        assert array.shape == (rows, columns)
-        assert array.flags.c_contiguous
-        assert not np.shares_memory(array, scratch(1, 1, np.dtype(np.float32)))
 
 
 @pytest.mark.parametrize(("m", "dim"), [(90, 100_000), (20, 430_000)])
