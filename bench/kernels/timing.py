@@ -77,6 +77,12 @@ def compare(
     of them; a ratio is the median of those of each turn. There are `rounds` turns, five times as
     many of short calls and fewer of long ones. The first call of each counts only if it is
     very long.
+
+    Before every measurement the function is called once more. A virtual machine may give memory
+    that has been free for some seconds back to its host, and to get it again takes up to sixteen
+    times as long as to fill it. Whom that meets depends on how long the others' turns took. So each
+    function finds what it has just freed itself: what the system takes to give it memory counts,
+    what the host takes does not.
     """
 
     def mean() -> object:
@@ -96,6 +102,7 @@ def compare(
         for name, function in functions.items():
             wanted = rounds * _OFTEN if expected[name] < _OFTEN_BELOW else rounds
             if turn < wanted and sum(own for own, _ in turns[name]) < _BUDGET:
+                function(rows)
                 before = seconds(mean, mean_calls)
                 own = seconds(partial(function, rows), _calls(expected[name]))
                 turns[name].append((own, (before + seconds(mean, mean_calls)) / 2))
