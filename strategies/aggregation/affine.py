@@ -42,7 +42,10 @@ class Affine(ABC):
         """
         products = self.products(weights) if products is None else products
         norms = np.einsum("...i,...i->...", weights, products)[..., None]
-        sizes = self.squares + norms
+        return self._differences(self.squares + norms, products)
+
+    def _differences(self, sizes: Array, products: Array) -> Array:
+        """Squared distances from sums of two squared lengths and products of the two."""
         squared = sizes - 2 * products
         squared[squared <= self.rounding * sizes] = 0
         return squared

@@ -74,7 +74,7 @@ class Geometry(Affine):
 
     def pairwise(self) -> Array:
         """Squared distances between the rows, shape (m, m), in squared units; 0 from itself."""
-        squared = self.squared_distances(np.eye(len(self)), self.gram)
+        squared = self._differences(self.squares[:, None] + self.squares, self.gram)
         np.fill_diagonal(squared, 0)
         return squared
 

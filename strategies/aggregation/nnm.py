@@ -1,11 +1,10 @@
 """Nearest-neighbour mixing (Allouah et al., 2023)."""
 
-import numpy as np
-
 from strategies.aggregation.geometry import Geometry
 from strategies.aggregation.liars import Fraction, count
 from strategies.aggregation.mixing import watchful_pre_rule
 from strategies.aggregation.rows import Rows
+from strategies.aggregation.selection import nearest_of_each
 from tagma.arrays import Array
 
 
@@ -19,8 +18,4 @@ def nnm(updates: Rows, *, fraction: Fraction) -> Array:
     """
     m = len(updates)
     number = m - count(fraction, m, (m - 1) // 2)
-    squared = Geometry(updates).pairwise()
-    nearest = np.argsort(squared, axis=1, kind="stable")[:, :number]
-    mixing = np.zeros((m, m))
-    np.put_along_axis(mixing, nearest, 1 / number, axis=1)
-    return mixing
+    return nearest_of_each(Geometry(updates).pairwise(), number) / number

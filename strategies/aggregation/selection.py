@@ -4,7 +4,7 @@ import numpy as np
 
 from strategies.aggregation.aggregate import Aggregate
 from strategies.aggregation.rows import Rows
-from tagma.arrays import Array, Labels
+from tagma.arrays import Array, Labels, Mask
 
 
 def mean_of(rows: Rows, chosen: Labels) -> Aggregate:
@@ -27,3 +27,16 @@ def most_central(squared: Array) -> int:
 def smallest(scores: Array, number: int) -> Labels:
     """Which are the smallest scores; of equal ones, the first."""
     return np.sort(np.argsort(scores, kind="stable")[:number])
+
+
+def nearest_of_each(squared: Array, number: int) -> Mask:
+    """Which rows are the `number` nearest to each, shape (m, m); of equally near ones, the first.
+
+    `squared` are the distances. Cost O(m^2): they are parted, and sorted only where some are equal.
+    """
+    farthest = np.partition(squared, number - 1, axis=1)[:, number - 1 : number]
+    near = squared <= farthest
+    for row in np.flatnonzero(near.sum(axis=1) > number):
+        near[row] = False
+        near[row, smallest(squared[row], number)] = True
+    return near
