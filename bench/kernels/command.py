@@ -111,18 +111,26 @@ def _measure(m: int, d: int, repeats: int) -> list[Timing]:
 
 
 def _print(timings: Sequence[Timing]) -> None:
-    table = Table(title="CPU time in times of the mean, one thread, float32", title_justify="left")
+    table = Table(title="CPU time in times of the mean, one thread, float32, by rows and columns", title_justify="left")
     for title in ("statistic", "library"):
-        table.add_column(title)
+        table.add_column(title, no_wrap=True)
     for m, d in _SHAPES:
-        table.add_column(f"{m} x {d:,}", justify="right")
+        table.add_column(f"{m}\n{_short(d)}", justify="right", no_wrap=True)
     ratios = {(t.statistic, t.library, t.m, t.d): t.ratio for t in timings}
     for statistic, library in dict.fromkeys((t.statistic, t.library) for t in timings):
         cells = [ratios.get((statistic, library, m, d)) for m, d in _SHAPES]
         style = "bold" if library.startswith(OURS) else None
-        shown = ["" if ratio is None else f"{ratio:.1f}" for ratio in cells]
+        shown = ["" if ratio is None else f"{ratio:.{int(ratio < 100)}f}" for ratio in cells]
         table.add_row(statistic, library, *shown, style=style)
     console.print(table)
+
+
+def _short(number: int) -> str:
+    """1k, 1M: what fits a terminal of 80 columns."""
+    for unit, name in ((1_000_000, "M"), (1000, "k")):
+        if number >= unit:
+            return f"{number // unit}{name}"
+    return str(number)
 
 
 def _write_csv(timings: Sequence[Timing], path: Path) -> None:

@@ -1,6 +1,6 @@
 """The mean of the middle of every column: trimmed means and medians.
 
-Three formulations, chosen by crossovers that were measured on a processor with AVX2:
+Three formulations, chosen by the `crossovers` of the processor:
 
 - few rows: a pruned sorting network of minima and maxima over whole rows (`network`);
 - more: blocks of columns are transposed, so that each lies in one piece, and sorted;
@@ -15,6 +15,7 @@ from math import isfinite
 
 import numpy as np
 
+from strategies.aggregation.crossovers import crossovers
 from strategies.aggregation.network import program
 from strategies.aggregation.rows import Kernel, NotFiniteError, Rows, by_columns
 from strategies.aggregation.scratch import padded, scratch
@@ -22,11 +23,8 @@ from strategies.aggregation.transpose import transpose
 from strategies.aggregation.watching import NOTHING, watch
 from tagma.arrays import Array
 
-_NETWORK_ROWS = 80
-"""Up to here the network is faster, given enough columns to pay for its many steps."""
 _NETWORK_COLUMNS = 2048
-_PARTITION_ROWS = 500
-"""From here on parting is faster than sorting."""
+"""From here on there are enough columns to pay for the many steps of a network."""
 _NETWORK_BYTES = 2**17
 """Of one row of a block: 20 rows stay near the processor, and Python's own time is small."""
 _SORT_BYTES = 2**20
@@ -44,7 +42,7 @@ def middle_mean(rows: Rows, dropped: int) -> Array:
     if dim < _NETWORK_COLUMNS and rows.array.size <= _FEW and rows.plain:
         return _of_few(rows.array, dropped)
     m, dtype = len(rows), rows.dtype
-    if m <= _NETWORK_ROWS and dim >= _NETWORK_COLUMNS:
+    if m <= crossovers(dtype).network and dim >= _NETWORK_COLUMNS:
         width = min(_NETWORK_BYTES // dtype.itemsize, dim)
         return by_columns(rows, width, lambda: _network_kernel(rows, dropped, width), looks=True)
     width = min(max(64, _SORT_BYTES // (m * dtype.itemsize)), dim)
@@ -126,7 +124,7 @@ def _average_middle(columns: Array, dropped: int, out: Array) -> None:
     """The means of the middles of columns (c, m), which are sorted or parted in place."""
     m = columns.shape[1]
     number = m - 2 * dropped
-    if m < _PARTITION_ROWS:
+    if not crossovers(columns.dtype).parts(m, dropped):
         columns.sort(axis=1)
     elif dropped:
         columns.partition(dropped, axis=1)
@@ -148,7 +146,7 @@ def _seen_finite(columns: Array, dropped: int, middle: Array) -> bool:
     In sorted columns the first and the last entry tell: NaN comes last. In parted ones, what is not
     finite shows in the mean of the middle or in the sum of one side.
     """
-    if columns.shape[1] < _PARTITION_ROWS:
+    if not crossovers(columns.dtype).parts(columns.shape[1], dropped):
         return bool(np.isfinite(columns[:, 0]).all() and np.isfinite(columns[:, -1]).all())
     after = columns[:, dropped + 1 :]  # also the middle, which may not have been parted from it
     sums = (side @ np.ones(side.shape[1], side.dtype) for side in (columns[:, :dropped], after))

@@ -90,6 +90,7 @@ def test_no_step_writes_to_a_row():
         assert all(step.out >= m for step in program(m, dropped).operations)
 
 
+@pytest.mark.usefixtures("every_processor")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("m", [1, 2, 5, 20, 64, 80, 81, 101, 499, 500, 1001])
 @pytest.mark.parametrize("d", [3, 2500])

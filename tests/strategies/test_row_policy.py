@@ -44,6 +44,7 @@ MANY = [(name, 10, 200_000) for name in ALL] + [
 ]
 
 
+@pytest.mark.usefixtures("every_processor")
 @pytest.mark.parametrize("centre", [0, 3])
 @pytest.mark.parametrize(("name", "m", "d"), MANY)
 def test_in_many_entries_they_are_found_wherever_they_are(name, m, d, centre):
@@ -237,6 +238,7 @@ def test_the_geometric_median_of_three_numbers_is_the_middle_one_at_every_scale(
     assert ALL["geometric_median"](rows).estimate == pytest.approx(rows[1], rel=1e-5)
 
 
+@pytest.mark.usefixtures("every_processor")
 @pytest.mark.parametrize("shape", [(500, 140), (501, 140), (600, 120), (140, 500)])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["median", "trimmed_mean"])

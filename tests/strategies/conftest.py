@@ -1,0 +1,12 @@
+"""What tests of the arithmetic share."""
+
+import pytest
+
+from strategies.aggregation import crossovers
+
+
+@pytest.fixture(params=["with AVX-512", "without"])
+def every_processor(request, monkeypatch):
+    """The ways that are fastest on each kind of processor, whatever this one is."""
+    tables = {"with AVX-512": crossovers._WITH_AVX512, "without": crossovers._WITHOUT}
+    monkeypatch.setattr(crossovers, "_OURS", tables[request.param])

@@ -1,0 +1,28 @@
+"""Which way to the middle of a column is taken."""
+
+import numpy as np
+import pytest
+
+from strategies.aggregation import crossovers
+from strategies.aggregation.crossovers import Crossovers
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (["X86_V3", "X86_V4"], crossovers._WITH_AVX512),
+        (["AVX2", "AVX512_SKX"], crossovers._WITH_AVX512),
+        (["X86_V3"], crossovers._WITHOUT),
+        (["NEON"], crossovers._WITHOUT),
+    ],
+)
+def test_the_kind_of_processor_is_what_numpy_found(monkeypatch, found, expected):
+    config = {"SIMD Extensions": {"baseline": [], "found": found}}
+    monkeypatch.setattr(np, "show_config", lambda mode: config)
+    assert crossovers._of_this_processor() == expected
+
+
+def test_a_median_needs_one_partition_and_a_trimmed_mean_two():
+    ours = Crossovers(network=5, once=10, twice=20)
+    assert [ours.parts(m, (m - 1) // 2) for m in (9, 10, 11)] == [False, True, True]
+    assert [ours.parts(m, 2) for m in (10, 19, 20)] == [False, False, True]
