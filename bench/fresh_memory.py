@@ -15,6 +15,7 @@ import numpy as np
 from rich.table import Table
 
 from launch.console import console, notices
+from tagma.arrays import Array
 
 _HELP = "What 400 MB of fresh memory cost, by how long they have been free. Takes two minutes."
 _ENTRIES = 100_000_000
@@ -26,8 +27,9 @@ _REPEATS = 3
 def main() -> None:
     """Measure after every pause, and print a table."""
     argparse.ArgumentParser("python -m bench.fresh_memory", description=_HELP).parse_args()
-    _fill_new()
-    again = _fill_again()
+    memory: Any = np.ones(_ENTRIES, np.float32)
+    again = median(_fill(memory) for _ in range(_REPEATS))
+    del memory
     table = Table(title="Filling a new array of 400 MB", title_justify="left")
     for title in ("free for", "CPU ms", "filling it again = 1"):
         table.add_column(title, justify="right")
@@ -45,15 +47,12 @@ def _after(pause: float) -> float:
 
 
 def _fill_new() -> float:
-    started = thread_time()
-    np.empty(_ENTRIES, np.float32).fill(1)
-    return thread_time() - started
+    return _fill(np.empty(_ENTRIES, np.float32))
 
 
-def _fill_again() -> float:
-    memory: Any = np.ones(_ENTRIES, np.float32)
+def _fill(memory: Array) -> float:
     started = thread_time()
-    memory.fill(2)
+    memory.fill(1)
     return thread_time() - started
 
 

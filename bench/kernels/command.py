@@ -111,7 +111,8 @@ def _measure(m: int, d: int, repeats: int) -> list[Timing]:
 
 
 def _print(timings: Sequence[Timing]) -> None:
-    table = Table(title="CPU time in times of the mean, one thread, float32, by rows and columns", title_justify="left")
+    title = "CPU time in times of the mean, one thread, float32, by rows and columns"
+    table = Table(title=title, title_justify="left")
     for title in ("statistic", "library"):
         table.add_column(title, no_wrap=True)
     for m, d in _SHAPES:
@@ -120,15 +121,19 @@ def _print(timings: Sequence[Timing]) -> None:
     for statistic, library in dict.fromkeys((t.statistic, t.library) for t in timings):
         cells = [ratios.get((statistic, library, m, d)) for m, d in _SHAPES]
         style = "bold" if library.startswith(OURS) else None
-        shown = ["" if ratio is None else f"{ratio:.{int(ratio < 100)}f}" for ratio in cells]
+        shown = ["" if ratio is None else _three_digits(ratio) for ratio in cells]
         table.add_row(statistic, library, *shown, style=style)
     console.print(table)
+
+
+def _three_digits(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}"
 
 
 def _short(number: int) -> str:
     """1k, 1M: what fits a terminal of 80 columns."""
     for unit, name in ((1_000_000, "M"), (1000, "k")):
-        if number >= unit:
+        if number % unit == 0:
             return f"{number // unit}{name}"
     return str(number)
 

@@ -18,7 +18,7 @@ from tagma.environment import environment
 _BUDGET = 4.0
 """Seconds after which a formulation has been measured often enough, at least once."""
 _LONG = 8.0
-"""Seconds of a first call that counts: it pays for memory and imports, but they do not matter."""
+"""Seconds of a call that is measured only once."""
 _SHORT = 0.02
 """Shorter calls are repeated within a measurement."""
 _OFTEN, _OFTEN_BELOW = 5, 0.05
@@ -75,14 +75,13 @@ def compare(
 
     All functions take turns, each between two means, so that what else the machine does meets all
     of them; a ratio is the median of those of each turn. There are `rounds` turns, five times as
-    many of short calls and fewer of long ones. The first call of each counts only if it is
-    very long.
+    many of short calls and fewer of long ones.
 
     Before every measurement the function is called once more. A virtual machine may give memory
-    that has been free for some seconds back to its host, and to get it again takes up to sixteen
-    times as long as to fill it. Whom that meets depends on how long the others' turns took. So each
-    function finds what it has just freed itself: what the system takes to give it memory counts,
-    what the host takes does not.
+    that has been free for some seconds back to its host, and to get it again takes many times as
+    long as to fill it (`bench.fresh_memory`). Whom that meets depends on how long the others' turns
+    took. So each function finds what it has just freed itself: what its own system takes to give it
+    memory counts, what the host takes does not, unless a call is so long that it meets its own.
     """
 
     def mean() -> object:
@@ -94,10 +93,10 @@ def compare(
     turns: dict[str, list[tuple[float, float]]] = {}
     expected = {}
     for name, function in functions.items():
-        first = seconds(partial(function, rows), 1)
-        long = first > _LONG
-        expected[name] = first if long else seconds(partial(function, rows), 1)
-        turns[name] = [(first, seconds(mean, mean_calls))] if long else []
+        function(rows)
+        expected[name] = seconds(partial(function, rows), 1)
+        long = expected[name] > _LONG
+        turns[name] = [(expected[name], seconds(mean, mean_calls))] if long else []
     for turn in range(rounds * _OFTEN):
         for name, function in functions.items():
             wanted = rounds * _OFTEN if expected[name] < _OFTEN_BELOW else rounds

@@ -37,15 +37,17 @@ class Affine(ABC):
     def squared_distances(self, weights: Array, products: Array | None = None) -> Array:
         """||sum_i a_i p_i - p_j||^2 for every row a of A and point j.
 
-        `products` is A P P^T, where known already. Values that are rounding errors only are exactly
-        0.
+        `products` is A P P^T, where known already.
         """
         products = self.products(weights) if products is None else products
         norms = np.einsum("...i,...i->...", weights, products)[..., None]
         return self._differences(self.squares + norms, products)
 
     def _differences(self, sizes: Array, products: Array) -> Array:
-        """Squared distances from sums of two squared lengths and products of the two."""
+        """Squared distances from sums of two squared lengths and inner products of the two.
+
+        What is a rounding error only is exactly 0.
+        """
         squared = sizes - 2 * products
         squared[squared <= self.rounding * sizes] = 0
         return squared

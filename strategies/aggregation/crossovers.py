@@ -1,8 +1,8 @@
 """From how many rows on which way to the middle of every column is the fastest.
 
 Few values are selected by a network, more are sorted, many only parted: once for a median, twice
-for a trimmed mean. NumPy sorts much faster where the processor has AVX-512, and parts values as
-fast there as with AVX2, so the crossovers depend on the processor. They are fixed for each kind
+for a trimmed mean. On Intel's processors, NumPy sorts much faster with AVX-512 than with AVX2, and
+parts values about as fast, so the crossovers depend on the processor. They are fixed for two kinds
 rather than measured as a program starts: the same machine gives the same numbers every time, to
 the last bit.
 """
@@ -23,26 +23,31 @@ class Crossovers(NamedTuple):
     """From here on parting twice is."""
 
     def parts(self, m: int, dropped: int) -> bool:
-        """Whether m values are parted to leave out the `dropped` smallest and largest."""
-        return m >= (self.once if m - 2 * dropped <= 2 else self.twice)
+        """Whether m values are parted to leave out the `dropped` smallest and largest.
+
+        If none are left out, there is nothing to part, let alone to sort.
+        """
+        return dropped == 0 or m >= (self.once if m - 2 * dropped <= 2 else self.twice)
 
 
 _WITH_AVX512 = {"f": Crossovers(40, 1000, 4000), "d": Crossovers(28, 300, 1000)}
 """float32 and float64; measured on an Intel Xeon (Sapphire Rapids)."""
 _WITHOUT = {"f": Crossovers(80, 500, 500), "d": Crossovers(40, 200, 300)}
-"""Measured on an AMD EPYC (Zen 3); float64 on the Xeon without its AVX-512."""
+"""Measured on an AMD EPYC (Zen 3); float64 on the Xeon without its AVX-512. Processors of other
+makers are taken to be like that."""
 _AVX512 = {"X86_V4", "AVX512_SKX"}
 """As newer and older versions of NumPy call it."""
 
 
 def _of_this_processor() -> dict[str, Crossovers]:
-    extensions = np.show_config(mode="dicts")["SIMD Extensions"]
-    return _WITH_AVX512 if _AVX512 & set(extensions.get("found", ())) else _WITHOUT
+    extensions = np.show_config(mode="dicts").get("SIMD Extensions", {})
+    names = {*extensions.get("baseline", ()), *extensions.get("found", ())}
+    return _WITH_AVX512 if _AVX512 & names else _WITHOUT
 
 
-_OURS = _of_this_processor()
+_CHOSEN = _of_this_processor()
 
 
 def crossovers(dtype: np.dtype[np.float64]) -> Crossovers:
     """For values of float32 or float64."""
-    return _OURS[dtype.char]
+    return _CHOSEN[dtype.char]

@@ -32,11 +32,13 @@ def smallest(scores: Array, number: int) -> Labels:
 def nearest_of_each(squared: Array, number: int) -> Mask:
     """Which rows are the `number` nearest to each, shape (m, m); of equally near ones, the first.
 
-    `squared` are the distances. Cost O(m^2): they are parted, and sorted only where some are equal.
+    `squared` are the distances, none of them NaN. Cost O(m^2): they are parted, not sorted.
     """
     farthest = np.partition(squared, number - 1, axis=1)[:, number - 1 : number]
-    near = squared <= farthest
-    for row in np.flatnonzero(near.sum(axis=1) > number):
-        near[row] = False
-        near[row, smallest(squared[row], number)] = True
+    near: Mask = squared <= farthest
+    if (near.sum(axis=1) > number).any():  # liars that send the same are equally far
+        nearer = squared < farthest
+        room = number - nearer.sum(axis=1, keepdims=True)
+        equal = near & ~nearer
+        near = nearer | (equal & (equal.cumsum(axis=1) <= room))
     return near

@@ -1,10 +1,13 @@
 """The gate of `tagma bench kernels`; how fast kernels are is not for tests to say."""
 
+import io
 import tracemalloc
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from bench.kernels import command
 from bench.kernels.command import absent_peers
 from bench.kernels.drawing import draw
 from bench.kernels.memory import KERNELS
@@ -112,7 +115,7 @@ class Clock:
         return call
 
 
-def test_figures_are_medians_over_the_turns_without_the_first_calls():
+def test_figures_are_medians_over_the_turns_without_the_calls_before_them():
     clock = Clock()
     functions = {
         "ours": clock.calls(3, 0.1, *[9, 0.1] * 3),
@@ -146,7 +149,7 @@ def test_slow_calls_are_measured_less_often_and_very_slow_ones_once():
     functions = {
         "ours": clock.calls(1, 1, 9, 2, 9, 3),
         "slow": clock.calls(5, 5, 9, 5),
-        "slower": clock.calls(10),
+        "slower": clock.calls(99, 10),
     }
     measured = compare(functions, clock, rounds=3, clock=clock)
     assert measured["ours"] == pytest.approx((2.5, 50, 1, 2))
@@ -173,6 +176,24 @@ def test_memory_beyond_the_input_does_not_grow_with_the_rows(name, first, monkey
     grown = 4 * 140_000
     assert peaks[1] - peaks[0] < 1.5 * grown  # the estimate; the rows grow by 50 times as much
     assert peaks[1] < 25e6
+
+
+def test_the_table_fits_a_terminal_of_80_columns(monkeypatch):
+    terminal = Console(width=80, record=True, file=io.StringIO())
+    monkeypatch.setattr(command, "console", terminal)
+    libraries = ("tagma, given memory", "byzfl on torch")
+    shapes = ((100, 100), (100, 10_000), (20, 1_000_000), (1000, 10_000), (100, 1_000_000))
+    timings = [
+        timing(name, 1.0, "geometric_median", m, d, ratio)
+        for name, ratio in zip(libraries, (99.96, 1234.5), strict=True)
+        for m, d in shapes
+    ]
+    command._print(timings)
+    shown = terminal.export_text()
+    assert "…" not in shown
+    assert shown.count("geometric_median") == 2
+    assert all(name in shown for name in (*libraries, "10k", "1M"))
+    assert shown.count(" 100 │") == shown.count("1234 │") == len(shapes)
 
 
 def test_unknown_options_are_one_line(monkeypatch, capsys):

@@ -9,4 +9,4 @@ from strategies.aggregation import crossovers
 def every_processor(request, monkeypatch):
     """The ways that are fastest on each kind of processor, whatever this one is."""
     tables = {"with AVX-512": crossovers._WITH_AVX512, "without": crossovers._WITHOUT}
-    monkeypatch.setattr(crossovers, "_OURS", tables[request.param])
+    monkeypatch.setattr(crossovers, "_CHOSEN", tables[request.param])
