@@ -24,7 +24,7 @@ _HELP = """tagma bench kernels [--repeats N] [--out FOLDER] [--skip-memory]
 CPU time on one thread of our aggregation kernels, plain NumPy, Flower's, and byzfl and byzpy where
 they are installed, as ratios to X.mean(axis=0) in the same run; trimmed K-means beside
 scikit-learn's K-means; peak memory on 2 GB of rows. Prints a table, writes kernels.csv, .svg and
-.png to --out (default: outputs/bench/kernels). Fails when a threshold is missed; takes some twelve
+.png to --out (default: outputs/bench/kernels). Fails when a threshold is missed; takes some twenty
 minutes with all peers installed:
   pip install --no-deps --target FOLDER byzfl==0.0.11 byzpy==0.1.4
   PYTHONPATH=FOLDER tagma bench kernels"""

@@ -35,6 +35,7 @@ def draw(timings: Sequence[Timing], path: Path) -> None:
                 axes.bar_label(bar, fmt="%.3g", fontsize=6)
                 bars[timing.library] = bar
         axes.set_yscale("log")
+        axes.set_ylim(bottom=1)
         axes.set_ylabel(f"CPU time / mean, {m} x {d:,}")
         axes.set_xticks(range(len(statistics)), [name.replace("_", " ") for name in statistics])
         axes.legend(
