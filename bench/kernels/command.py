@@ -111,8 +111,8 @@ def _measure(m: int, d: int, repeats: int) -> list[Timing]:
 
 
 def _print(timings: Sequence[Timing]) -> None:
-    title = "CPU time in times of the mean, one thread, float32, by rows and columns"
-    table = Table(title=title, title_justify="left")
+    caption = "CPU time in times of the mean, one thread, float32, by rows and columns"
+    table = Table(title=caption, title_justify="left")
     for title in ("statistic", "library"):
         table.add_column(title, no_wrap=True)
     for m, d in _SHAPES:

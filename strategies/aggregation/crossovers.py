@@ -31,10 +31,11 @@ class Crossovers(NamedTuple):
 
 
 _WITH_AVX512 = {"f": Crossovers(40, 1000, 4000), "d": Crossovers(28, 300, 1000)}
-"""float32 and float64; measured on an Intel Xeon (Sapphire Rapids)."""
+"""float32 and float64; measured on an Intel Xeon (Sapphire Rapids). Other makers' processors with
+AVX-512 are taken to be like it."""
 _WITHOUT = {"f": Crossovers(80, 500, 500), "d": Crossovers(40, 200, 300)}
-"""Measured on an AMD EPYC (Zen 3); float64 on the Xeon without its AVX-512. Processors of other
-makers are taken to be like that."""
+"""Measured on an AMD EPYC (Zen 3); float64 on the Xeon without its AVX-512. All others without it,
+also those that are not x86, are taken to be like that."""
 _AVX512 = {"X86_V4", "AVX512_SKX"}
 """As newer and older versions of NumPy call it."""
 

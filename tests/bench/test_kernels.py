@@ -182,18 +182,17 @@ def test_the_table_fits_a_terminal_of_80_columns(monkeypatch):
     terminal = Console(width=80, record=True, file=io.StringIO())
     monkeypatch.setattr(command, "console", terminal)
     libraries = ("tagma, given memory", "byzfl on torch")
-    shapes = ((100, 100), (100, 10_000), (20, 1_000_000), (1000, 10_000), (100, 1_000_000))
     timings = [
         timing(name, 1.0, "geometric_median", m, d, ratio)
         for name, ratio in zip(libraries, (99.96, 1234.5), strict=True)
-        for m, d in shapes
+        for m, d in command._SHAPES
     ]
     command._print(timings)
     shown = terminal.export_text()
     assert "…" not in shown
     assert shown.count("geometric_median") == 2
     assert all(name in shown for name in (*libraries, "10k", "1M"))
-    assert shown.count(" 100 │") == shown.count("1234 │") == len(shapes)
+    assert shown.count(" 100 │") == shown.count("1234 │") == len(command._SHAPES)
 
 
 def test_unknown_options_are_one_line(monkeypatch, capsys):
