@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+ROOMS := attacks bench client conf launch report server strategies tasks
 
 .PHONY: run bench test lint types unit demo demo-down test-compose lock clean help
 
@@ -22,8 +23,12 @@ lint: $(VENV)/.installed-dev   ## style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.installed-dev   ## static types
-	$(BIN)/mypy
+types: $(VENV)/.installed-dev .types   ## static types
+	cd .types && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache
+
+.types: pyproject.toml   # the packages as they are imported, for mypy and editors
+	@rm -rf $@ && mkdir -p $@/tagma
+	@cd $@/tagma && ln -s ../../tagma/*.py ../../tagma/py.typed $(ROOMS:%=../../%) .
 
 unit: $(VENV)/.installed-dev   ## tests
 	$(BIN)/pytest -n 2 $(ARGS)
@@ -43,7 +48,7 @@ lock: $(VENV)/.installed-dev   ## write constraints.txt anew from what is instal
 	$(BIN)/pip freeze --exclude-editable --exclude tagma | sed 's/+cpu$$//' | sort -f >> constraints.txt
 
 clean:   ## remove everything that was made
-	rm -rf $(VENV) build *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .types build *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

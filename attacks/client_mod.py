@@ -3,13 +3,13 @@
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp.typing import ClientAppCallable
 
-from attacks.attack import LocalAttack, LocalView
-from attacks.byzantine import adversary_of
-from attacks.schedule import Squad
 from tagma.arrays import Array
+from tagma.attacks.adversary import adversary_of
+from tagma.attacks.base import LocalAttack, LocalView
+from tagma.attacks.schedule import Squad
 from tagma.errors import SettingError
+from tagma.rng import stream
 from tagma.settings import Settings, settings_from
-from tagma.streams import stream
 from tagma.wire import MODEL, UPDATE, pack, unpack_any
 
 

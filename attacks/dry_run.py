@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from attacks.attack import FederationView, LocalAttack, LocalView
-from attacks.byzantine import adversary_of
-from attacks.schedule import Phase
-from attacks.threat import OutOfSight
 from tagma.arrays import Array, Labels, Mask
+from tagma.attacks.adversary import adversary_of
+from tagma.attacks.base import FederationView, LocalAttack, LocalView
+from tagma.attacks.schedule import Phase
+from tagma.attacks.threat_model import OutOfSight
 from tagma.errors import SettingError
+from tagma.rng import stream
 from tagma.settings import Settings
-from tagma.streams import stream
-from tasks.chosen import task_of
-from tasks.task import Task
+from tagma.tasks.task import Task
+from tagma.tasks.task_choice import task_of
 
 
 def try_attacks(settings: Settings, stage: str) -> None:

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from attacks.attack import Attack, LocalAttack, OmniscientAttack
 from tagma.arrays import Mask
+from tagma.attacks.base import Attack, LocalAttack, OmniscientAttack
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-from bench.identity import hash_of, key_of_run
-from launch.engines import inprocess
-from server.folder import read_metrics
+from tagma.bench.cell_identity import hash_of, key_of_run
+from tagma.launch.engines import inprocess
 from tagma.plugins import locate
+from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose
 
 FILES = "files"

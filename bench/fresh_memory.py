@@ -1,4 +1,4 @@
-"""`python -m bench.fresh_memory`: what fresh memory costs, by how long it has been free.
+"""`python -m tagma.bench.fresh_memory`: what fresh memory costs, by how long it has been free.
 
 An array of 400 MB is made, filled and freed, again and again, with longer and longer pauses. On a
 machine of one's own the pause makes no difference. A virtual machine may give memory that is free
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from launch.console import console, notices
 from tagma.arrays import Array
+from tagma.launch.console import console, notices
 
 _HELP = "What 400 MB of fresh memory cost, by how long they have been free. Takes two minutes."
 _ENTRIES = 100_000_000
@@ -26,7 +26,7 @@ _REPEATS = 3
 
 def main() -> None:
     """Measure after every pause, and print a table."""
-    argparse.ArgumentParser("python -m bench.fresh_memory", description=_HELP).parse_args()
+    argparse.ArgumentParser("python -m tagma.bench.fresh_memory", description=_HELP).parse_args()
     memory: Any = np.ones(_ENTRIES, np.float32)
     again = median(_fill(memory) for _ in range(_REPEATS))
     del memory

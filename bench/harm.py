@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from bench.cells import RunCell
-from bench.options import cells_folder, trial_options
-from bench.progress import CellProgress
-from bench.reproduce.claims import number
-from bench.reproduce.experiment import check_once
-from bench.runner import run_cells
-from launch.console import console, say
+from tagma.bench.cells import RunCell
+from tagma.bench.cells_progress import CellProgress
+from tagma.bench.reproduce.experiment import check_once
+from tagma.bench.reproduce.paper_claims import number
+from tagma.bench.runner import run_cells
+from tagma.bench.trial_options import cells_folder, trial_options
 from tagma.errors import TagmaError
+from tagma.launch.console import console, say
 from tagma.settings import choices, compose
 
 _HELP = """tagma bench harm [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]

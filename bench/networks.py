@@ -1,7 +1,8 @@
-"""`python -m bench.networks`: a search for shorter programs of minima and maxima.
+"""`python -m tagma.bench.networks`: a search for shorter programs of minima and maxima.
 
 Prints the shortest selection networks it finds in the form of the table in
-`strategies.aggregation.found_networks`, where they belong if they are shorter than what is there.
+`tagma.strategies.numerics.kernels.found_networks`, where they belong if they are shorter than what
+is there.
 
 A network is changed at random in a few places. The change is kept if it still selects and is no
 longer than before, or a little longer now and then (simulated annealing). Every network begins by
@@ -20,12 +21,12 @@ from math import exp
 from random import Random
 from typing import NamedTuple
 
-from launch.console import notices, say
-from strategies.aggregation.found_networks import Comparators, written
-from strategies.aggregation.network import cost, prune, shortest
+from tagma.launch.console import notices, say
+from tagma.strategies.numerics.kernels.found_networks import Comparators, written
+from tagma.strategies.numerics.kernels.selection_network import cost, prune, shortest
 
 _HELP = """Searches for selection networks that are shorter than the package's and prints those it
-finds in the form of strategies/aggregation/found_networks.py. A million changes take a minute."""
+finds in the form of found_networks.py. A million changes take a minute."""
 _MOST_ROWS = 28
 """With more, the inputs that are left are too many to be tried."""
 _TEMPERATURE = 0.35
@@ -191,7 +192,7 @@ _CHANGES = (_remove, _insert, _replace_end, _exchange_ends, _exchange, _move, _r
 
 def main() -> None:
     """Search and print what is shorter than what is known."""
-    parser = argparse.ArgumentParser("python -m bench.networks", description=_HELP)
+    parser = argparse.ArgumentParser("python -m tagma.bench.networks", description=_HELP)
     parser.add_argument("rows", type=int, nargs="+", help=f"numbers of rows, up to {_MOST_ROWS}")
     parser.add_argument("--dropped", type=int, help="on either side (default: all in turn)")
     parser.add_argument("--changes", type=int, default=10**6, help="to try (default: %(default)s)")

@@ -1,4 +1,4 @@
-"""`python -m bench.online_bias`: how far one streaming pass is from the local minimiser.
+"""`python -m tagma.bench.online_bias`: how far one streaming pass is from the local minimiser.
 
 For regression data of many machines in one cluster: the share of the true coefficients by which
 the mean local model of `solver=online` falls short (its bias towards 0), and the error of one local
@@ -11,17 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from rich.table import Table
 
-from client.solvers.chosen import solver_of
-from launch.console import console, say
 from tagma.arrays import Array
+from tagma.client.solvers.solver_choice import solver_of
+from tagma.launch.console import console, say
 from tagma.settings import Settings, compose
-from tasks.chosen import task_of
+from tagma.tasks.task_choice import task_of
 
-_HELP = """python -m bench.online_bias [overrides]: the bias of solver=online, by sample size.
+_HELP = """python -m tagma.bench.online_bias [overrides]: the bias of solver=online, by sample size.
 
-  python -m bench.online_bias                     100 coefficients, 40 machines
-  python -m bench.online_bias task.dim=20         any setting of the task
-  python -m bench.online_bias solver.decay=0.5    or of the solver"""
+  python -m tagma.bench.online_bias                     100 coefficients, 40 machines
+  python -m tagma.bench.online_bias task.dim=20         any setting of the task
+  python -m tagma.bench.online_bias solver.decay=0.5    or of the solver"""
 
 _SAMPLES = (200, 2000, 20000)
 _MACHINES = 40

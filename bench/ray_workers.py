@@ -12,9 +12,9 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from bench.cells import FILES, Cell, write_result
-from bench.identity import code_fingerprint
-from bench.workers import ONE_THREAD, Ended, printable, too_long, work
+from tagma.bench.cell_identity import code_fingerprint
+from tagma.bench.cells import FILES, Cell, write_result
+from tagma.bench.local_workers import ONE_THREAD, Ended, printable, too_long, work
 from tagma.errors import EngineError
 
 _ENVIRONMENT = dict.fromkeys(

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.cells import Cell, read_result
-from bench.claims import Claims
-from bench.workers import Ended, LocalWorkers, Workers
+from tagma.bench.cell_claims import Claims
+from tagma.bench.cells import Cell, read_result
+from tagma.bench.local_workers import Ended, LocalWorkers, Workers
 
 _PATIENCE = 0.5
 """Seconds between two looks at what others have done."""

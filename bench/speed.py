@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 
 from rich.table import Table
 
-from launch.console import console, notices, say
-from launch.progress import RunProgress
-from launch.run import check, log_to_root
-from server.events import RoundFinished
 from tagma.errors import TagmaError
+from tagma.launch.console import console, notices, say
+from tagma.launch.progress_bar import RunProgress
+from tagma.launch.run import check, log_to_root
 from tagma.plugins import build
+from tagma.server.results.events import RoundFinished
 from tagma.settings import Settings, compose
 
 _HELP = """tagma bench speed [overrides]: messages per second of the engines, in steady state.

@@ -3,10 +3,10 @@
 from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
-from attacks.client_mod import byzantine_mod
-from client.cache import machine_of
-from client.machine import Machine
 from tagma.arrays import Array
+from tagma.attacks.client_mod import byzantine_mod
+from tagma.client.client_cache import machine_of
+from tagma.client.local_client import Machine
 from tagma.wire import ABOUT, LOSS, MACHINE, METRICS, MODEL, UPDATE, pack, unpack_any
 
 app = ClientApp()

@@ -8,14 +8,14 @@ import numpy as np
 from omegaconf import OmegaConf
 from safetensors.numpy import load_file
 
-from client.solvers.chosen import solver_of
-from launch.console import say
-from server.folder import METRICS, MODELS, read_metrics
-from strategies.placement import place
+from tagma.client.solvers.solver_choice import solver_of
 from tagma.errors import TagmaError
+from tagma.launch.console import say
+from tagma.server.results.run_folder import METRICS, MODELS, read_metrics
 from tagma.settings import Settings, compose
-from tasks.chosen import task_of
-from tasks.task import Data, SquaredDistance, Task
+from tagma.strategies.screening.placement import place
+from tagma.tasks.task import Data, SquaredDistance, Task
+from tagma.tasks.task_choice import task_of
 
 _HELP = """tagma assign FOLDER DATA.npz [--model FILE.npy]: which cluster a new client belongs to.
 

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 
-from launch.console import fail, say, show_log
 from tagma import __version__
 from tagma.errors import TagmaError
+from tagma.launch.console import fail, say, show_log
 
 _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while some clients lie.
 
@@ -28,19 +28,19 @@ Each has --help. Try: tagma run attack=sign_flip attack.fraction=0.2
 Mistakes are reported in one line; --debug (or HYDRA_FULL_ERROR=1) shows where they arose."""
 
 _COMMANDS = {
-    "run": "launch.run",
-    "resume": "launch.resume",
-    "compare": "launch.compare",
-    "assign": "launch.assign",
-    "bench": "bench.command",
-    "reproduce": "bench.reproduce.command",
-    "list": "launch.listing",
-    "report": "launch.report",
-    "keys": "launch.deploy.keys",
-    "register": "launch.deploy.registration",
-    "node": "launch.deploy.node",
-    "proxy": "launch.deploy.proxy",
-    "compose": "launch.deploy.compose",
+    "run": "tagma.launch.run",
+    "resume": "tagma.launch.resume",
+    "compare": "tagma.launch.compare",
+    "assign": "tagma.launch.assign",
+    "bench": "tagma.bench.bench_command",
+    "reproduce": "tagma.bench.reproduce.reproduce_command",
+    "list": "tagma.launch.listing",
+    "report": "tagma.launch.report_command",
+    "keys": "tagma.launch.deploy.keys",
+    "register": "tagma.launch.deploy.registration",
+    "node": "tagma.launch.deploy.node",
+    "proxy": "tagma.launch.deploy.proxy",
+    "compose": "tagma.launch.deploy.compose",
 }
 
 

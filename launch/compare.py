@@ -6,13 +6,13 @@ from typing import Any
 
 from rich.table import Table
 
-from launch.console import console, say
-from launch.engines import inprocess
-from launch.progress import RunProgress
-from launch.run import check, log_to_root
-from launch.table import show
-from server.folder import read_metrics
 from tagma.errors import TagmaError
+from tagma.launch.console import console, say
+from tagma.launch.engines import inprocess
+from tagma.launch.progress_bar import RunProgress
+from tagma.launch.run import check, log_to_root
+from tagma.launch.summary_table import show
+from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose
 
 _WAYS = {

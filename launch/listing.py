@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from attacks.attack import LocalAttack
-from launch.console import console, say
+from tagma.attacks.base import LocalAttack
 from tagma.errors import TagmaError
+from tagma.launch.console import console, say
 from tagma.plugins import TARGET, locate
 from tagma.settings import CONF, choices
 

@@ -3,13 +3,13 @@
 import logging
 from pathlib import Path
 
-from launch.console import say
-from launch.run import check, run_and_show
-from server.checkpoint import load_checkpoint
 from tagma.errors import TagmaError
+from tagma.launch.console import say
+from tagma.launch.run import check, run_and_show
 from tagma.override import key_of
+from tagma.server.checkpoint import load_checkpoint
 from tagma.settings import compose
-from tasks.chosen import task_of
+from tagma.tasks.task_choice import task_of
 
 _HELP = """tagma resume FOLDER [overrides]: go on with a run that broke off.
 

@@ -10,25 +10,25 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from attacks.byzantine import adversary_of
-from attacks.dry_run import try_attacks
-from bench.report import write_run_report
-from client.solvers.chosen import solver_of
-from launch.console import say, warn
-from launch.oracle import oracle_errors
-from launch.progress import RunProgress
-from launch.table import print_summary
-from launch.tracking.tracker import tracked
-from server.checkpoint import CHECKPOINT
-from server.events import both
-from server.folder import RESULTS, read_metrics, write_metrics
-from server.lock import only_writer
-from server.wiring import algorithm_of, warnings_of
+from tagma.attacks.adversary import adversary_of
+from tagma.attacks.dry_run import try_attacks
+from tagma.client.solvers.solver_choice import solver_of
 from tagma.environment import environment
 from tagma.errors import TagmaError
+from tagma.launch.console import say, warn
+from tagma.launch.oracle_run import oracle_errors
+from tagma.launch.progress_bar import RunProgress
+from tagma.launch.summary_table import print_summary
+from tagma.launch.tracking.tracker import tracked
 from tagma.plugins import build
+from tagma.report import write_run_report
+from tagma.server.checkpoint import CHECKPOINT
+from tagma.server.folder_lock import only_writer
+from tagma.server.results.events import both
+from tagma.server.results.run_folder import RESULTS, read_metrics, write_metrics
+from tagma.server.wiring import algorithm_of, warnings_of
 from tagma.settings import CONF, Settings, compose, explain_outside, from_config
-from tasks.chosen import task_of
+from tagma.tasks.task_choice import task_of
 
 _HELP = """tagma run [overrides]: one federation, from local models to a report.
 

@@ -7,11 +7,11 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 from flwr.superlink.grid.inmemory_grid import InMemoryGrid
 
-from server.events import print_event
-from server.federation import run_federation
-from server.patient_grid import PatientGrid
+from tagma.server.federation import run_federation
+from tagma.server.results.events import print_event
+from tagma.server.transport.patient_grid import PatientGrid
 from tagma.settings import settings_from
-from tasks.chosen import task_of
+from tagma.tasks.task_choice import task_of
 
 app = ServerApp()
 _PER_ENTRY, _BESIDES = 16, 2**20

@@ -18,14 +18,14 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from server.events import RoundFinished
-from server.recorder import Recorder
-from strategies.algorithm import NO_CLUSTER, State
-from strategies.clustering import Clustering
-from strategies.screening import Standing
 from tagma import __version__
+from tagma.atomic_file import whole_file
 from tagma.errors import TagmaError
-from tagma.whole_file import whole_file
+from tagma.server.results.events import RoundFinished
+from tagma.server.results.recorder import Recorder
+from tagma.strategies.algorithms.three_stage import NO_CLUSTER, State
+from tagma.strategies.clustering import Clustering
+from tagma.strategies.screening.standing import Standing
 
 CHECKPOINT = "checkpoint.safetensors"
 _PARTS: dict[str, Any] = {"clustering": Clustering, "standing": Standing}

@@ -7,21 +7,21 @@ from pathlib import Path
 
 from flwr.serverapp import Grid
 
-from attacks.byzantine import adversary_of
-from attacks.grid import AttackedGrid
-from server.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
-from server.events import Observer, RoundFinished
-from server.folder import History, write_clusters, write_metrics
-from server.lock import only_writer
-from server.metrics import summarise
-from server.recorder import Recorder
-from server.rehearsal import rehearsal_of
-from server.rounds import evaluate, play
-from server.wiring import algorithm_of, tolerance_of
-from strategies.three_stage import ThreeStage
+from tagma.attacks.adversary import adversary_of
+from tagma.attacks.attacked_grid import AttackedGrid
 from tagma.errors import FederationError
+from tagma.server.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
+from tagma.server.folder_lock import only_writer
+from tagma.server.rehearsal import rehearsal_of
+from tagma.server.results.events import Observer, RoundFinished
+from tagma.server.results.metrics import summarise
+from tagma.server.results.recorder import Recorder
+from tagma.server.results.run_folder import History, write_clusters, write_metrics
+from tagma.server.rounds import evaluate, play
+from tagma.server.wiring import algorithm_of, tolerance_of
 from tagma.settings import Settings
-from tasks.chosen import task_of
+from tagma.strategies.flower import ThreeStage
+from tagma.tasks.task_choice import task_of
 
 _log = logging.getLogger("tagma")
 

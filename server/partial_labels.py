@@ -6,8 +6,8 @@ They exist to reproduce the paper. Nobody has such labels in practice, so they a
 import numpy as np
 
 from tagma.arrays import Labels, Mask
-from tagma.streams import stream
-from tasks.task import Truth
+from tagma.rng import stream
+from tagma.tasks.task import Truth
 
 
 def partial_labels(

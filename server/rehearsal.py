@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from attacks.grid import Rehearsal
-from server.scores import estimation_error
-from strategies.algorithm import Algorithm, State
 from tagma.arrays import Array, Labels, Mask
-from tasks.task import Truth
+from tagma.attacks.attacked_grid import Rehearsal
+from tagma.server.results.scores import estimation_error
+from tagma.strategies.algorithms.three_stage import Algorithm, State
+from tagma.tasks.task import Truth
 
 
 def rehearsal_of(

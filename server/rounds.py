@@ -10,7 +10,7 @@ from time import perf_counter
 from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp import Grid
 
-from strategies.three_stage import ThreeStage
+from tagma.strategies.flower import ThreeStage
 
 
 def play(

@@ -6,21 +6,21 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
-from attacks.byzantine import adversary_of
-from attacks.none import NoAttack
-from server.partial_labels import partial_labels
-from server.screening import notices_of_screening, screening_of
-from strategies.aggregation import Aggregator, filtered
-from strategies.aggregation.chosen import aggregator_of
-from strategies.aggregation.filtered import REMOVABLE
-from strategies.algorithm import Algorithm, ClusterMachines
-from strategies.clustering import Clusterer, Clustering, random_labels
-from strategies.clustering.initial import InitialLabels
 from tagma.arrays import Array, Labels
+from tagma.attacks.adversary import adversary_of
+from tagma.attacks.local.none import NoAttack
 from tagma.errors import SettingError
 from tagma.plugins import TARGET, build, settings_of
+from tagma.server.partial_labels import partial_labels
+from tagma.server.screening_settings import notices_of_screening, screening_of
 from tagma.settings import Settings
-from tasks.chosen import task_of
+from tagma.strategies.aggregation import Aggregator, filtered
+from tagma.strategies.aggregation.filtered import REMOVABLE
+from tagma.strategies.algorithms.three_stage import Algorithm, ClusterMachines
+from tagma.strategies.clustering import Clusterer, Clustering, random_labels
+from tagma.strategies.clustering.initial_labels import InitialLabels
+from tagma.strategies.rule_choice import aggregator_of
+from tagma.tasks.task_choice import task_of
 
 _USUAL_TOLERANCE = 0.4
 """Of aggregations that bear up to a half, a little less."""

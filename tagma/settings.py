@@ -24,7 +24,7 @@ from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-import conf
+from tagma import conf
 from tagma.errors import SettingError, TagmaError
 from tagma.plugins import settings_of, unknown
 

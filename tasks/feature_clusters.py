@@ -12,11 +12,11 @@ import numpy as np
 
 from tagma.arrays import Array, Labels
 from tagma.errors import SettingError
-from tasks.feature_data import Scaling, load_features
-from tasks.feature_graph import threshold_components
-from tasks.pairwise import Features
-from tasks.progress import log
-from tasks.single_linkage import Tree, large_components, search_gamma, single_linkage
+from tagma.tasks.feature_data import Scaling, load_features
+from tagma.tasks.feature_graph import threshold_components
+from tagma.tasks.pairwise_distances import Features
+from tagma.tasks.progress_log import log
+from tagma.tasks.single_linkage import Tree, large_components, search_gamma, single_linkage
 
 
 @dataclass(frozen=True)

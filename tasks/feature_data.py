@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, load_svmlight_file
 
 from tagma.errors import SettingError
-from tasks.pairwise import Features
+from tagma.tasks.pairwise_distances import Features
 
 Scaling = Literal["none", "standard", "unit"]
 

@@ -17,8 +17,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from tagma.arrays import Labels
-from tasks.pairwise import Features, Pairwise
-from tasks.progress import Progress, log_progress
+from tagma.tasks.pairwise_distances import Features, Pairwise
+from tagma.tasks.progress_log import Progress, log_progress
 
 ROWS, COLUMNS = 2048, 4096
 """Points on the two sides of a block."""

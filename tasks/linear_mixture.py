@@ -19,9 +19,9 @@ from annotated_types import Ge
 
 from tagma.arrays import Array
 from tagma.errors import SettingError
-from tagma.streams import stream
-from tasks.roles import cluster_labels
-from tasks.task import Data, Truth
+from tagma.rng import stream
+from tagma.tasks.roles import cluster_labels
+from tagma.tasks.task import Data, Truth
 
 Count = Annotated[int, Ge(1)]
 

@@ -1,8 +1,9 @@
 """The paper's experiment with real data: the means of clusters of points.
 
-The true clusters are those of a threshold graph on the features (`tasks.feature_clusters`), and
-w*_k is the mean of all points of cluster k. A machine holds n points: the points of each cluster,
-in random order, are cut into splits of n, and what is left over is on no machine. The loss is
+The true clusters are those of a threshold graph on the features (`tagma.tasks.feature_clusters`),
+and w*_k is the mean of all points of cluster k. A machine holds n points: the points of each
+cluster, in random order, are cut into splits of n, and what is left over is on no machine. The loss
+is
 ||w - x||^2 / 2, so the local model is the mean of the split, the gradient w minus it, the Hessian
 I_d and the step size 1.
 
@@ -20,11 +21,11 @@ from annotated_types import Ge, Gt, Lt
 
 from tagma.arrays import Array, Labels
 from tagma.errors import SettingError
-from tagma.streams import stream
-from tasks.feature_clusters import FeatureClusters, feature_clusters
-from tasks.feature_data import Scaling
-from tasks.roles import byzantine_machines
-from tasks.task import Data, Truth
+from tagma.rng import stream
+from tagma.tasks.feature_clusters import FeatureClusters, feature_clusters
+from tagma.tasks.feature_data import Scaling
+from tagma.tasks.roles import byzantine_machines
+from tagma.tasks.task import Data, Truth
 
 Count = Annotated[int, Ge(1)]
 

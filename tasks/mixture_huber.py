@@ -20,7 +20,7 @@ from annotated_types import Ge, Gt
 from scipy.special import huber
 
 from tagma.arrays import Array
-from tasks.linear_mixture import Count, LinearMixture
+from tagma.tasks.linear_mixture import Count, LinearMixture
 
 
 class MixtureHuber(LinearMixture):

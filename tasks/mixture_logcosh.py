@@ -5,14 +5,14 @@ The data are those of `MixtureHuber`. The loss of the residual r = <x, w> - y is
     delta^2 log cosh(r / delta):   r^2 / 2 for small r, delta |r| - delta^2 log 2 for large,
 
 Huber's without its kinks in the second derivative. Only the loss is written here; the gradient is
-torch's (`tasks.torch_loss`), so this is also the pattern for a loss of your own. The noise is
+torch's (`tagma.tasks.torch_loss`), so this is also the pattern for a loss of your own. The noise is
 symmetric, so the risk minimiser is w*_k exactly; the Hessian is at most I_d, so step 1 is safe.
 """
 
 from typing import TYPE_CHECKING
 
-from tasks.mixture_huber import MixtureHuber
-from tasks.torch_loss import TorchLoss
+from tagma.tasks.mixture_huber import MixtureHuber
+from tagma.tasks.torch_loss import TorchLoss
 
 if TYPE_CHECKING:
     from torch import Tensor

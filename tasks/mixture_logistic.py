@@ -17,7 +17,7 @@ from annotated_types import Gt
 from scipy.special import expit
 
 from tagma.arrays import Array
-from tasks.linear_mixture import Count, LinearMixture
+from tagma.tasks.linear_mixture import Count, LinearMixture
 
 
 class MixtureLogistic(LinearMixture):

@@ -16,7 +16,7 @@ from annotated_types import Ge, Gt, Lt
 from scipy.signal import lfilter
 
 from tagma.arrays import Array
-from tasks.linear_mixture import Count, LinearMixture
+from tagma.tasks.linear_mixture import Count, LinearMixture
 
 
 class MixtureRegression(LinearMixture):

@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 
 from tagma.arrays import Labels, Mask
-from tagma.streams import stream
+from tagma.rng import stream
 
 
 def role_order(machines: int, seed: int) -> Labels:

@@ -21,9 +21,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from tagma.arrays import Array, Labels
-from tasks.feature_graph import ROWS, join, largest_first_labels
-from tasks.pairwise import Features, Pairwise
-from tasks.progress import Progress, log_progress
+from tagma.tasks.feature_graph import ROWS, join, largest_first_labels
+from tagma.tasks.pairwise_distances import Features, Pairwise
+from tagma.tasks.progress_log import Progress, log_progress
 
 _DOUBLE_UP_TO = 20_000
 _TIE = 1e-12

@@ -28,7 +28,7 @@ class Task(Protocol):
     """A learning problem with the loss f(w; x) that machines minimise.
 
     A task that writes its loss only, in torch, gets both `loss` and `gradient` from
-    `tasks.torch_loss.TorchLoss`.
+    `tagma.tasks.torch_loss.TorchLoss`.
 
     Everything a machine needs comes from its own random stream: asking for the data of one machine
     never makes those of another.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagma.arrays import Array
-from tasks.task import Data
+from tagma.tasks.task import Data
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from client.app import app as client_app
-from launch.engines.inprocess_grid import Client, InProcessGrid
-from server.federation import run_federation
-from server.folder import read_metrics
+from tagma.client.app import app as client_app
+from tagma.launch.engines.inprocess_grid import Client, InProcessGrid
+from tagma.server.federation import run_federation
+from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
 
 # Machines that run tests are busy; how long an example takes says nothing. Continuous integration

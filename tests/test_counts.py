@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from strategies import aggregation
-from strategies.aggregation.liars import count
 from tagma.counts import ceil_of, floor_of
+from tagma.strategies import aggregation
+from tagma.strategies.numerics.assumed_byzantine import count
 
 ODD = [(0.29, 100, 29), (0.57, 100, 57), (0.58, 50, 29), (0.07, 100, 7), (0.1, 30, 3)]
 """share * number is a whole number on paper, but not always in floating point."""

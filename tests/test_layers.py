@@ -37,7 +37,7 @@ def test_a_package_imports_only_what_is_below_it(package):
 
 def test_the_arithmetic_needs_neither_flower_nor_torch_nor_hydra():
     code = (
-        "import sys, strategies.aggregation, strategies.clustering\n"
+        "import sys, tagma.strategies.aggregation, tagma.strategies.clustering\n"
         "print([m for m in ('flwr', 'torch', 'hydra') if m in sys.modules])"
     )
     done = subprocess.run(
@@ -48,8 +48,8 @@ def test_the_arithmetic_needs_neither_flower_nor_torch_nor_hydra():
 
 def test_a_client_of_a_convex_task_does_not_load_torch():
     code = (
-        "import sys, client.app\n"
-        "from client.machine import make_machine\n"
+        "import sys, tagma.client.app\n"
+        "from tagma.client.local_client import make_machine\n"
         "from tagma.settings import compose\n"
         "make_machine(compose(['task.dim=3']), 0).erm()\n"
         "print('torch' in sys.modules)"

@@ -10,10 +10,14 @@ from math import sqrt
 
 import numpy as np
 
-from bench.experiments.bounds import k_cluster_floor, k_cluster_recursion, k_cluster_snr
-from server.scores import centre_error, clusterwise_misclustering
-from strategies.clustering import trimmed_kmeans
-from tagma.streams import stream
+from tagma.bench.experiments.stage_two_bounds import (
+    k_cluster_floor,
+    k_cluster_recursion,
+    k_cluster_snr,
+)
+from tagma.rng import stream
+from tagma.server.results.scores import centre_error, clusterwise_misclustering
+from tagma.strategies.clustering import trimmed_kmeans
 
 POINTS, DIM, CLUSTERS, GAP, ALPHA, ITERATIONS = 200_000, 10, 3, 500.0, 0.01, 4
 _LIARS_AT = 1.1

@@ -15,10 +15,10 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from tagma.streams import stream
-from tasks.feature_graph import threshold_components
-from tasks.pairwise import Features
-from tasks.single_linkage import search_gamma, single_linkage
+from tagma.rng import stream
+from tagma.tasks.feature_graph import threshold_components
+from tagma.tasks.pairwise_distances import Features
+from tagma.tasks.single_linkage import search_gamma, single_linkage
 
 _SHARES = (0.36, 0.24, 0.14, 0.06)
 """Of all points, what each of the large clusters has."""

@@ -12,10 +12,14 @@ from math import ceil, log
 
 import numpy as np
 
-from bench.experiments.bounds import two_cluster_recursion, two_cluster_snr, two_cluster_start
-from bench.experiments.symmetric_mixture import draw_mixture
-from strategies.clustering import trimmed_kmeans
-from tagma.streams import stream
+from tagma.bench.experiments.stage_two_bounds import (
+    two_cluster_recursion,
+    two_cluster_snr,
+    two_cluster_start,
+)
+from tagma.bench.experiments.symmetric_mixture import draw_mixture
+from tagma.rng import stream
+from tagma.strategies.clustering import trimmed_kmeans
 
 POINTS, DIM, ALPHA, WRONG = 20_000, 20, 0.01, 0.3
 ITERATIONS = ceil(3 * log(POINTS))

@@ -12,12 +12,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.cells import FILES
-from bench.identity import code_fingerprint, config_of_run, hash_of
-from launch.engines import inprocess
-from launch.oracle import oracle_errors
-from server.folder import CLUSTERS, HISTORY, METRICS, MODELS, read_metrics, write_metrics
 from tagma import __version__
+from tagma.bench.cell_identity import code_fingerprint, config_of_run, hash_of
+from tagma.bench.cells import FILES
+from tagma.launch.engines import inprocess
+from tagma.launch.oracle_run import oracle_errors
+from tagma.server.results.run_folder import (
+    CLUSTERS,
+    HISTORY,
+    METRICS,
+    MODELS,
+    read_metrics,
+    write_metrics,
+)
 from tagma.settings import Settings, adopt
 
 _PICTURE = (METRICS, HISTORY, CLUSTERS, MODELS)

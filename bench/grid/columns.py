@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from tagma.whole_file import whole_file
+from tagma.atomic_file import whole_file
 
 TEXT, WHOLE, NUMBER = "text", "whole", "number"
 Columns = dict[str, str]

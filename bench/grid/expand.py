@@ -7,12 +7,12 @@ from typing import Any
 
 import yaml
 
-from bench.grid.axis import Plain, Value
-from bench.grid.cell import GridCell
-from bench.grid.plan import Plan
-from bench.grid.skipping import skipped
-from launch.run import check
+from tagma.bench.grid.axis import Plain, Value
+from tagma.bench.grid.cell import GridCell
+from tagma.bench.grid.plan import Plan
+from tagma.bench.grid.skipping import skipped
 from tagma.errors import TagmaError
+from tagma.launch.run import check
 from tagma.override import key_of
 from tagma.settings import CONF, Settings, compose, compose_seeds
 
@@ -137,6 +137,6 @@ def _without(overrides: Sequence[str], others: Sequence[str]) -> tuple[str, ...]
 
 
 def _check(settings: Settings) -> None:
-    if not str(settings.choice("engine")["_target_"]).startswith("launch.engines.inprocess."):
+    if not str(settings.choice("engine")["_target_"]).startswith("tagma.launch.engines.inprocess."):
         raise TagmaError("engine: a cell of a grid runs in one process; see bench.runner=ray")
     check(settings)

@@ -12,8 +12,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
-from bench.grid.axis import ROLES, Axis, axis_of, with_defences
-from bench.grid.skipping import Rule, check_rules
+from tagma.bench.grid.axis import ROLES, Axis, axis_of, with_defences
+from tagma.bench.grid.skipping import Rule, check_rules
 from tagma.errors import SettingError, TagmaError
 from tagma.override import key_of
 from tagma.plugins import settings_of

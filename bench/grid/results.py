@@ -6,11 +6,12 @@ from typing import Any
 
 import yaml
 
-from bench.grid.cell import versions
-from bench.grid.columns import write_table
-from bench.grid.expand import Place
-from bench.grid.plan import METRICS, Plan
-from bench.grid.rows import (
+from tagma.atomic_file import whole_file
+from tagma.bench.grid.cell import versions
+from tagma.bench.grid.columns import write_table
+from tagma.bench.grid.expand import Place
+from tagma.bench.grid.plan import METRICS, Plan
+from tagma.bench.grid.rows import (
     ITERATIONS,
     ROUNDS,
     TIMINGS,
@@ -19,8 +20,7 @@ from bench.grid.rows import (
     table_rows,
     timing_rows,
 )
-from bench.runner import Outcome
-from tagma.whole_file import whole_file
+from tagma.bench.runner import Outcome
 
 
 def write_results(

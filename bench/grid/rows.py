@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
-from bench.grid.axis import Axis
-from bench.grid.columns import NUMBER, OUTCOME, PROVENANCE, SCORES, TEXT, WHOLE, Columns, Row
-from bench.grid.expand import Place
-from bench.runner import Outcome
+from tagma.bench.grid.axis import Axis
+from tagma.bench.grid.columns import NUMBER, OUTCOME, PROVENANCE, SCORES, TEXT, WHOLE, Columns, Row
+from tagma.bench.grid.expand import Place
+from tagma.bench.runner import Outcome
 
 TIMINGS: Columns = {
     "cell": TEXT, "seconds": NUMBER, "cpu_seconds": NUMBER, "clustering_seconds": NUMBER,

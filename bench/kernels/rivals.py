@@ -16,10 +16,10 @@ import numpy as np
 from flwr.serverapp.strategy.fedtrimmedavg import trim_mean
 from flwr.serverapp.strategy.multikrum import compute_distances
 
-from bench.byzfl_import import byzfl_module
-from strategies import aggregation as ours
 from tagma.arrays import Array
+from tagma.bench.byzfl_import import byzfl_module
 from tagma.counts import floor_of
+from tagma.strategies import aggregation as ours
 
 FRACTION = 0.1
 OURS = "tagma"

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from bench.kernels.rivals import OURS
-from bench.kernels.timing import Timing
+from tagma.bench.kernels.rivals import OURS
+from tagma.bench.kernels.timing import Timing
 
 MOST = {
     ("trimmed_mean", 20): 7,

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.cells import ArrayCell, Cell, RunCell
-from bench.reproduce.beyond_claims import claims
-from bench.reproduce.beyond_figure import draw
-from bench.reproduce.beyond_rows import mean
-from bench.reproduce.beyond_settings import (
+from tagma.bench.cells import ArrayCell, Cell, RunCell
+from tagma.bench.reproduce.beyond_claims import claims
+from tagma.bench.reproduce.beyond_figure import draw
+from tagma.bench.reproduce.beyond_rows import mean
+from tagma.bench.reproduce.beyond_settings import (
     ALPHAS,
     ATTACKS,
     BOTH,
@@ -24,7 +24,7 @@ from bench.reproduce.beyond_settings import (
     NUMBERS,
     ORACLE,
 )
-from bench.reproduce.experiment import Experiment, Row, check_once
+from tagma.bench.reproduce.experiment import Experiment, Row, check_once
 from tagma.errors import TagmaError
 
 _RUN = ("task=mixture_regression", "rounds=20", "evaluate=false", "oracle=false")
@@ -51,7 +51,7 @@ def _cells(trials: int, seed: int, overrides: Sequence[str]) -> list[Cell]:
 
 
 def _on_arrays(trial: int, seed: int) -> list[ArrayCell]:
-    module, own = "bench.experiments.beyond", ("seed", seed)
+    module, own = "tagma.bench.experiments.beyond_trial", ("seed", seed)
     clustering = [
         ArrayCell(label, trial, f"{module}.clustering_trial", (("overrides", settings), own))
         for label, settings in (CLUSTERS | NUMBERS | FEW_DIMENSIONS).items()
@@ -71,7 +71,7 @@ def _on_arrays(trial: int, seed: int) -> list[ArrayCell]:
 
 
 def _with_changed_constants(trial: int, seed: int) -> list[ArrayCell]:
-    module, own = "bench.experiments.beyond_constants", ("seed", seed)
+    module, own = "tagma.bench.experiments.constants_trial", ("seed", seed)
     settings = CLUSTERS | NUMBERS
     second = [
         ArrayCell(

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bench.reproduce.beyond_constants import constant_claims, limit_claims
-from bench.reproduce.beyond_rows import k_found, mean, perfect
-from bench.reproduce.beyond_settings import (
+from tagma.bench.reproduce.beyond_constants import constant_claims, limit_claims
+from tagma.bench.reproduce.beyond_rows import k_found, mean, perfect
+from tagma.bench.reproduce.beyond_settings import (
     ATTACKS,
     BOTH,
     CLUSTERS,
@@ -16,8 +16,8 @@ from bench.reproduce.beyond_settings import (
     NUMBERS,
     ORACLE,
 )
-from bench.reproduce.claims import Claim, verdict
-from bench.reproduce.experiment import Row, values
+from tagma.bench.reproduce.experiment import Row, values
+from tagma.bench.reproduce.paper_claims import Claim, verdict
 
 
 def claims(rows: Sequence[Row]) -> list[Claim]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from bench.reproduce.beyond_rows import k_found, mean, perfect
-from bench.reproduce.beyond_settings import ALL_ALPHAS, CLUSTERS, CONSTANTS, LIMITS, NUMBERS
-from bench.reproduce.claims import Claim, verdict
-from bench.reproduce.experiment import Row
+from tagma.bench.reproduce.beyond_rows import k_found, mean, perfect
+from tagma.bench.reproduce.beyond_settings import ALL_ALPHAS, CLUSTERS, CONSTANTS, LIMITS, NUMBERS
+from tagma.bench.reproduce.experiment import Row
+from tagma.bench.reproduce.paper_claims import Claim, verdict
 
 _LABEL_OF = {setting: label for label, setting in CONSTANTS.items()}
 

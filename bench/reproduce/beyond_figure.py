@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.experiments.arrays import array_federation
-from bench.reproduce.figures import COLOURS, MARKERS, figure, look
-from strategies.clustering import density
-from strategies.clustering.density_constants import DEFAULTS
-from strategies.clustering.density_projection import signal_coordinates
+from tagma.bench.experiments.array_federation import array_federation
+from tagma.bench.reproduce.print_figures import COLOURS, MARKERS, figure, look
+from tagma.strategies.clustering import density
+from tagma.strategies.clustering.density.constants import DEFAULTS
+from tagma.strategies.clustering.density.projection import signal_coordinates
 
 _WORDS = {"tagma": "nothing known", "paper": "the paper, labels given", "oracle": "no liars"}
 _MOST = 1e3

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.reproduce.experiment import Row, values
+from tagma.bench.reproduce.experiment import Row, values
 
 _PERFECT = 0.02
 """Misclustering up to this is one machine of fifty."""

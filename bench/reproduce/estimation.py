@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.reproduce.claims import (
+from tagma.bench.reproduce.experiment import Experiment, Row, runs, values
+from tagma.bench.reproduce.paper_claims import (
     Claim,
     Summary,
     bootstrap,
@@ -13,8 +14,7 @@ from bench.reproduce.claims import (
     quartiles,
     summarise,
 )
-from bench.reproduce.experiment import Experiment, Row, runs, values
-from bench.reproduce.figures import draw_quartiles, figure
+from tagma.bench.reproduce.print_figures import draw_quartiles, figure
 from tagma.settings import compose
 
 CLUSTERINGS = {"KM": "kmeans", "KGM": "kgeomedians", "TKM": "trimmed_kmeans"}

@@ -6,10 +6,10 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from bench.cells import ArrayCell, Cell, RunCell
-from bench.reproduce.claims import Claim
-from launch.run import check
+from tagma.bench.cells import ArrayCell, Cell, RunCell
+from tagma.bench.reproduce.paper_claims import Claim
 from tagma.errors import TagmaError
+from tagma.launch.run import check
 from tagma.settings import compose
 
 Row = dict[str, Any]

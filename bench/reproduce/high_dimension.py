@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.experiments.high_dimension import DIMS, KINDS
-from bench.reproduce.claims import Claim, Summary, bootstrap, over
-from bench.reproduce.experiment import Experiment, Row, array_trials, values
-from bench.reproduce.figures import figure, look
+from tagma.bench.experiments.high_dimension_trial import DIMS, KINDS
+from tagma.bench.reproduce.experiment import Experiment, Row, array_trials, values
+from tagma.bench.reproduce.paper_claims import Claim, Summary, bootstrap, over
+from tagma.bench.reproduce.print_figures import figure, look
 
 _ACCEPTED = {10: 1.7, 50: 1.2, 200: 1.1}
 """The filter's error over the oracle's that a sound implementation reaches."""
@@ -99,7 +99,7 @@ EXPERIMENT = Experiment(
     about="iterative filtering in high dimension (Algorithm 3)",
     cells=array_trials({
         _label(dim, kind): (
-            "bench.experiments.high_dimension.high_dimension_trial",
+            "tagma.bench.experiments.high_dimension_trial.high_dimension_trial",
             {"dim": dim, "outliers": kind},
         )
         for dim in DIMS

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.experiments.k_cluster_bound import ITERATIONS
-from bench.reproduce.claims import Claim, number, summarise
-from bench.reproduce.experiment import Experiment, Row, array_trials, values
-from bench.reproduce.figures import figure, look
+from tagma.bench.experiments.k_cluster_bound import ITERATIONS
+from tagma.bench.reproduce.experiment import Experiment, Row, array_trials, values
+from tagma.bench.reproduce.paper_claims import Claim, number, summarise
+from tagma.bench.reproduce.print_figures import figure, look
 
 _SETTINGS = {"C = 2": (2.0, 0.1), "C = 1.5": (1.5, 0.1), "C = 1.25": (1.25, 0.02)}
 """The ball's radius, and the share of initial labels that are wrong."""
@@ -84,7 +84,7 @@ EXPERIMENT = Experiment(
     about="K clusters: the bound that the theorem's lemmas state",
     cells=array_trials({
         label: (
-            "bench.experiments.k_cluster_bound.k_cluster_bound_trial",
+            "tagma.bench.experiments.k_cluster_bound.k_cluster_bound_trial",
             {"radius": radius, "wrong": wrong},
         )
         for label, (radius, wrong) in _SETTINGS.items()

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.experiments.clustering_run import ClusteringCell
-from bench.reproduce.claims import Claim, bootstrap, summarise
-from bench.reproduce.experiment import Experiment, Row, runs, values
-from bench.reproduce.figures import figure, look
+from tagma.bench.experiments.clustering_trial import ClusteringCell
+from tagma.bench.reproduce.experiment import Experiment, Row, runs, values
+from tagma.bench.reproduce.paper_claims import Claim, bootstrap, summarise
+from tagma.bench.reproduce.print_figures import figure, look
 from tagma.settings import compose
 
 ITERATIONS = 20

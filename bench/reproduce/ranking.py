@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.reproduce.claims import Claim, bootstrap, over, summarise
-from bench.reproduce.estimation import CLUSTERINGS, WORDS
-from bench.reproduce.experiment import Experiment, Row, runs, values
-from bench.reproduce.figures import draw_quartiles, figure
+from tagma.bench.reproduce.estimation import CLUSTERINGS, WORDS
+from tagma.bench.reproduce.experiment import Experiment, Row, runs, values
+from tagma.bench.reproduce.paper_claims import Claim, bootstrap, over, summarise
+from tagma.bench.reproduce.print_figures import draw_quartiles, figure
 from tagma.settings import compose
 
 _OPTIMISERS = {

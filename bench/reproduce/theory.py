@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.reproduce.claims import Claim, Summary, bootstrap
-from bench.reproduce.experiment import Experiment, Row, runs, values
-from bench.reproduce.figures import figure, look
+from tagma.bench.reproduce.experiment import Experiment, Row, runs, values
+from tagma.bench.reproduce.paper_claims import Claim, Summary, bootstrap
+from tagma.bench.reproduce.print_figures import figure, look
 
 _TOLERANCE = 0.1
 """A fitted slope may miss the theorem's by this: it holds up to logarithms and constants."""

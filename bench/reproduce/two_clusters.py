@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from bench.experiments.two_cluster_bound import ITERATIONS, WRONG
-from bench.reproduce.claims import Claim, number, summarise
-from bench.reproduce.experiment import Experiment, Row, array_trials, values
-from bench.reproduce.figures import figure, look
+from tagma.bench.experiments.two_cluster_bound import ITERATIONS, WRONG
+from tagma.bench.reproduce.experiment import Experiment, Row, array_trials, values
+from tagma.bench.reproduce.paper_claims import Claim, number, summarise
+from tagma.bench.reproduce.print_figures import figure, look
 
 _STRONG, _WEAK, _MANY = "signal 16, 1 % outliers", "signal 3, 1 % outliers", "20 % outliers"
 _SIGNALS = {_STRONG: 16.0, _WEAK: 3.0}
@@ -145,11 +145,12 @@ EXPERIMENT = Experiment(
     cells=array_trials(
         {
             label: (
-                "bench.experiments.two_cluster_bound.two_cluster_bound_trial", {"signal": signal},
+                "tagma.bench.experiments.two_cluster_bound.two_cluster_bound_trial",
+                {"signal": signal},
             )
             for label, signal in _SIGNALS.items()
         }
-        | {_MANY: ("bench.experiments.two_clusters.two_clusters_trial", {})}
+        | {_MANY: ("tagma.bench.experiments.two_clusters_trial.two_clusters_trial", {})}
     ),
     measure=_measure,
     claims=_claims,

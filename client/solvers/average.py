@@ -1,7 +1,7 @@
 """The mean of the rows: the local model of mean estimation in closed form."""
 
-from client.solvers.solution import Solution, minimises
-from tasks.task import Data, SquaredDistance
+from tagma.client.solvers.solution import Solution, minimises
+from tagma.tasks.task import Data, SquaredDistance
 
 
 @minimises(lambda settings: None)

@@ -6,8 +6,8 @@ import numpy as np
 from annotated_types import Ge
 from scipy.linalg import lstsq
 
-from client.solvers.solution import Solution, minimises, strong_ridge
-from tasks.task import Data, LeastSquares
+from tagma.client.solvers.solution import Solution, minimises, strong_ridge
+from tagma.tasks.task import Data, LeastSquares
 
 
 @minimises(strong_ridge)

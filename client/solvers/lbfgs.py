@@ -2,7 +2,7 @@
 
 The quasi-Newton method with limited memory of Liu and Nocedal (1989), in SciPy's implementation
 (L-BFGS-B, without bounds), from w = 0. Loss and gradient come from the task: written in NumPy, or
-by torch's automatic differentiation where the task writes its loss only (`tasks.torch_loss`).
+by torch's automatic differentiation where the task writes its loss only (`tagma.tasks.torch_loss`).
 SciPy's rather than `torch.optim.LBFGS`: on the same gradients it is faster, its own arithmetic
 being compiled, and it tells how it ended.
 """
@@ -14,9 +14,9 @@ import numpy as np
 from annotated_types import Ge, Gt
 from scipy.optimize import minimize
 
-from client.solvers.solution import Solution, minimises, strong_ridge
 from tagma.arrays import Array
-from tasks.task import Data, Task
+from tagma.client.solvers.solution import Solution, minimises, strong_ridge
+from tagma.tasks.task import Data, Task
 
 _MEMORY = 10
 _LINE_SEARCH = 20

@@ -28,9 +28,9 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from client.solvers.solution import Solution
 from tagma.arrays import Array
-from tasks.task import Data, Task
+from tagma.client.solvers.solution import Solution
+from tagma.tasks.task import Data, Task
 
 
 def online(

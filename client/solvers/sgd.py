@@ -20,9 +20,9 @@ from zlib import crc32
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from client.solvers.solution import Solution
-from tagma.streams import stream
-from tasks.task import Data, Task
+from tagma.client.solvers.solution import Solution
+from tagma.rng import stream
+from tagma.tasks.task import Data, Task
 
 
 def sgd(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tagma.arrays import Array
-from tasks.task import Data, Task
+from tagma.tasks.task import Data, Task
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from compose_tests.stack import (
     rows,
     wait_until_running,
 )
-from launch.engines import inprocess
-from server.folder import read_metrics
+from tagma.launch.engines import inprocess
+from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose as settings_of
 
 ERRORS = "estimation_error_per_round"

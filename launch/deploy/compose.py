@@ -6,9 +6,9 @@ import shlex
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from attacks.byzantine import adversary_of
-from launch.run import check
+from tagma.attacks.adversary import adversary_of
 from tagma.errors import SettingError, TagmaError
+from tagma.launch.run import check
 from tagma.override import key_of
 from tagma.settings import compose
 
@@ -95,7 +95,7 @@ def compose_file(
     adversary = adversary_of(settings)
     lies = adversary.byzantine
     template = Environment(
-        loader=PackageLoader("launch.deploy"),
+        loader=PackageLoader("tagma.launch.deploy"),
         undefined=StrictUndefined,
         keep_trailing_newline=False,
     ).get_template("compose.yml.j2")

@@ -36,7 +36,9 @@ _OWN = {"tagma", "tasks", "strategies", "attacks", "client", "server", "conf"}
 
 def shim(folder: Path) -> Path:
     """A folder with a script by the command's name; made unless it is there."""
-    text = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m launch.deploy.executor "$@"\n'
+    text = (
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m tagma.launch.deploy.executor "$@"\n'
+    )
     script = folder / COMMAND
     if not script.exists() or script.read_text() != text:
         folder.mkdir(parents=True, exist_ok=True)
@@ -113,9 +115,9 @@ def _help(tasks: IO[str], run_clientapp: Callable[..., None]) -> NoReturn:
 
 def warm_up() -> None:
     """Let a small client compute once, so that all it needs is imported."""
-    import_module("client.app")
+    import_module("tagma.client.app")
     settings = import_module("tagma.settings").compose(_SMALL)
-    import_module("client.machine").make_machine(settings, 0, None).erm()
+    import_module("tagma.client.local_client").make_machine(settings, 0, None).erm()
 
 
 def _import_ahead() -> None:

@@ -35,7 +35,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from launch.console import say
+from tagma.launch.console import say
 
 CA, SECRET, KEY = "ca.crt", "executor.secret", "key"
 _DAYS = 365

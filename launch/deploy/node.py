@@ -1,7 +1,7 @@
 """`tagma node`: one node of a deployment, as a Flower SuperNode.
 
 It becomes `flower-supernode` with a connection over TLS, the node's own key, and the number of the
-machine that it plays. Clients are started by `launch.deploy.executor`.
+machine that it plays. Clients are started by `tagma.launch.deploy.executor`.
 """
 
 import argparse
@@ -12,9 +12,9 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-from launch.deploy.executor import shim
-from launch.deploy.keys import CA, KEY
 from tagma.errors import EngineError, TagmaError
+from tagma.launch.deploy.executor import shim
+from tagma.launch.deploy.keys import CA, KEY
 
 
 def main(arguments: list[str]) -> None:

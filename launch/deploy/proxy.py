@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from launch.deploy.keys import CA
+from tagma.launch.deploy.keys import CA
 
 _FLEET = re.compile(rb"/v1/fleet/[a-z-]+")
 _LARGEST = 16 * 2**20

@@ -16,9 +16,9 @@ from flwr.supercore.error import ApiErrorCode, FlowerError
 from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
 from flwr.supercore.primitives.asymmetric import public_key_to_bytes
 
-from launch.console import say
-from launch.deploy.keys import CA
 from tagma.errors import EngineError, TagmaError
+from tagma.launch.console import say
+from tagma.launch.deploy.keys import CA
 
 
 def main(arguments: list[str]) -> None:

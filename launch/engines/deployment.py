@@ -10,13 +10,13 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from launch.engines.app_run import on_events, placed, run_app
-from launch.engines.guard import guarded
-from launch.engines.loopback import loopback
-from launch.engines.superlink import connect
-from server.events import Observer
-from server.folder import METRICS
 from tagma.errors import EngineError, SettingError
+from tagma.launch.engines.flower_run import on_events, placed, run_app
+from tagma.launch.engines.loopback import loopback
+from tagma.launch.engines.process_guard import guarded
+from tagma.launch.engines.superlink import connect
+from tagma.server.results.events import Observer
+from tagma.server.results.run_folder import METRICS
 from tagma.settings import Settings
 
 

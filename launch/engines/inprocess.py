@@ -6,12 +6,12 @@ from typing import Annotated
 from annotated_types import Ge
 from threadpoolctl import threadpool_limits
 
-from client.app import app as client_app
-from launch.engines.inprocess_grid import InProcessGrid
-from server.events import Observer
-from server.federation import run_federation
+from tagma.client.app import app as client_app
+from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.server.federation import run_federation
+from tagma.server.results.events import Observer
 from tagma.settings import Settings, join_overrides
-from tasks.chosen import task_of
+from tagma.tasks.task_choice import task_of
 
 
 def run(

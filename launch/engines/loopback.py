@@ -16,12 +16,12 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import IO
 
-from launch.deploy.executor import shim
-from launch.deploy.keys import CA, SECRET, make_keys
-from launch.deploy.node import node_command, node_environment
-from launch.deploy.registration import register_nodes
-from launch.engines.guard import Shelter
-from launch.engines.superlink import (
+from tagma.launch.deploy.executor import shim
+from tagma.launch.deploy.keys import CA, SECRET, make_keys
+from tagma.launch.deploy.node import node_command, node_environment
+from tagma.launch.deploy.registration import register_nodes
+from tagma.launch.engines.process_guard import Shelter
+from tagma.launch.engines.superlink import (
     SuperLink,
     command_path,
     connect,
@@ -106,7 +106,7 @@ def loopback(shelter: Shelter, nodes: int, output: IO[str]) -> Iterator[SuperLin
         )
         keeper.start(
             [
-                *(sys.executable, "-P", "-m", "launch.cli", "proxy", str(keys / "proxy")),
+                *(sys.executable, "-P", "-m", "tagma.launch.cli", "proxy", str(keys / "proxy")),
                 *("--superlink", address, "--port", str(proxy_port)),
             ],
             superlink.env,

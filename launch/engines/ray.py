@@ -11,13 +11,13 @@ from typing import Annotated
 
 from annotated_types import Gt
 
-from launch.engines.app_run import on_events, placed, run_app
-from launch.engines.guard import guarded
-from launch.engines.superlink import start_simulation
-from server.events import Observer
 from tagma.errors import EngineError, SettingError
+from tagma.launch.engines.flower_run import on_events, placed, run_app
+from tagma.launch.engines.process_guard import guarded
+from tagma.launch.engines.superlink import start_simulation
+from tagma.server.results.events import Observer
 from tagma.settings import Settings
-from tasks.chosen import task_of
+from tagma.tasks.task_choice import task_of
 
 
 class Ray:

@@ -25,8 +25,8 @@ from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
 import tomli_w
 
-from launch.engines.guard import Shelter
 from tagma.errors import EngineError
+from tagma.launch.engines.process_guard import Shelter
 
 CONNECTION = "tagma"
 START_SECONDS = 60.0

@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from launch.tracking.tracker import (
+from tagma.launch.tracking.tracker import (
     final_numbers,
     iteration_numbers,
     require,
     round_numbers,
     settings_by_key,
 )
-from server.events import RoundFinished
+from tagma.server.results.events import RoundFinished
 from tagma.settings import Settings
 
 _LONGEST = 6000

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-from launch.console import warn
-from server.events import RoundFinished
 from tagma.errors import TagmaError
+from tagma.launch.console import warn
+from tagma.server.results.events import RoundFinished
 from tagma.settings import Settings
 
 

@@ -1,35 +1,35 @@
 """Robust means of (m, d) arrays: pure functions, importable on their own.
 
-from strategies.aggregation import nnm, trimmed_mean
+from tagma.strategies.aggregation import nnm, trimmed_mean
 trimmed_mean(rows, beta=0.2).estimate
 trimmed_mean(nnm(rows, fraction=0.2).rows, beta=0.2).estimate
 """
 
-from strategies.aggregation.aggregate import Aggregate, Aggregator
-from strategies.aggregation.arc import arc
-from strategies.aggregation.bucketing import bucketing
-from strategies.aggregation.bulyan import bulyan
-from strategies.aggregation.caf import caf
-from strategies.aggregation.centered_clipping import centered_clipping
-from strategies.aggregation.cge import cge
-from strategies.aggregation.clipping import clipping
-from strategies.aggregation.compose import compose
-from strategies.aggregation.dnc import dnc
-from strategies.aggregation.filtered import filtered
-from strategies.aggregation.geometric_median import geometric_median
-from strategies.aggregation.iterative_filtering import iterative_filtering
-from strategies.aggregation.krum import krum, multi_krum
-from strategies.aggregation.mda import mda
-from strategies.aggregation.meamed import meamed
-from strategies.aggregation.mean import mean
-from strategies.aggregation.median import median
-from strategies.aggregation.mixing import Mixed, PreAggregator
-from strategies.aggregation.monna import monna
-from strategies.aggregation.nnm import nnm
-from strategies.aggregation.signguard import signguard
-from strategies.aggregation.smea import smea
-from strategies.aggregation.spectral_filter import Filtered, spectral_filter
-from strategies.aggregation.trimmed_mean import trimmed_mean
+from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator
+from tagma.strategies.aggregation.bulyan import bulyan
+from tagma.strategies.aggregation.caf import caf
+from tagma.strategies.aggregation.centered_clipping import centered_clipping
+from tagma.strategies.aggregation.cge import cge
+from tagma.strategies.aggregation.dnc import dnc
+from tagma.strategies.aggregation.filtered import filtered
+from tagma.strategies.aggregation.geometric_median import geometric_median
+from tagma.strategies.aggregation.iterative_filtering import iterative_filtering
+from tagma.strategies.aggregation.krum import krum, multi_krum
+from tagma.strategies.aggregation.mda import mda
+from tagma.strategies.aggregation.meamed import meamed
+from tagma.strategies.aggregation.mean import mean
+from tagma.strategies.aggregation.median import median
+from tagma.strategies.aggregation.monna import monna
+from tagma.strategies.aggregation.pre.arc import arc
+from tagma.strategies.aggregation.pre.bucketing import bucketing
+from tagma.strategies.aggregation.pre.clipping import clipping
+from tagma.strategies.aggregation.pre.compose import compose
+from tagma.strategies.aggregation.pre.mixing import Mixed, PreAggregator
+from tagma.strategies.aggregation.pre.nnm import nnm
+from tagma.strategies.aggregation.signguard import signguard
+from tagma.strategies.aggregation.smea import smea
+from tagma.strategies.aggregation.trimmed_mean import trimmed_mean
+from tagma.strategies.numerics.spectral_filter import Filtered, spectral_filter
 
 __all__ = [
     "Aggregate",

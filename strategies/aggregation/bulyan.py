@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.krum import krum_order
-from strategies.aggregation.liars import Fraction, count
-from strategies.aggregation.near_median import mean_near_median
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
 from tagma.arrays import Array, Labels
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.krum import krum_order
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.mean_near_median import mean_near_median
+from tagma.strategies.numerics.row_blocks import Rows
 
 
 @rule

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.liars import Fraction, count
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import watchful_rule
-from strategies.aggregation.spectral import leading
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import watchful_rule
+from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.weighted_variance import leading
 
 
 @watchful_rule

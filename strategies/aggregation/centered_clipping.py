@@ -5,11 +5,11 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import watchful_rule
-from strategies.aggregation.selection import most_central
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import watchful_rule
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.row_selection import most_central
 
 
 @watchful_rule

@@ -1,11 +1,11 @@
 """Comparative gradient elimination (Gupta and Vaidya, 2020)."""
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.liars import Fraction, count
-from strategies.aggregation.norms import norms
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
-from strategies.aggregation.selection import mean_of, smallest
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.row_norms import norms
+from tagma.strategies.numerics.row_selection import mean_of, smallest
 
 
 @rule

@@ -5,15 +5,15 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.liars import Fraction, count
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
-from strategies.aggregation.selection import mean_of, smallest
-from strategies.aggregation.spectral import leading
 from tagma.counts import ceil_of
-from tagma.streams import stream
+from tagma.rng import stream
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.row_selection import mean_of, smallest
+from tagma.strategies.numerics.weighted_variance import leading
 
 
 @rule

@@ -5,11 +5,11 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
-from strategies.aggregation.aggregate import Aggregate, Aggregator
-from strategies.aggregation.bounds import checker
-from strategies.aggregation.iterative_filtering import iterative_filtering
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import apply, rule
+from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator
+from tagma.strategies.aggregation.iterative_filtering import iterative_filtering
+from tagma.strategies.aggregation.rule import apply, rule
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.setting_bounds import checker
 
 FACTOR = 1.3
 """Room above the largest variance that noise alone has."""

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from strategies.aggregation.affine import Affine
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.passes import Passes, passes_over
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import watchful_rule
-from strategies.aggregation.weiszfeld import Medians, geometric_medians
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import watchful_rule
+from tagma.strategies.numerics.affine_combinations import Affine
+from tagma.strategies.numerics.distance_passes import Passes, passes_over
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.weiszfeld import Medians, geometric_medians
 
 _ROUNDS, _LIMIT, _TOLERANCE = 20, 100, 1e-9
 """Steps shrink slowly in few dimensions: small ones are needed for an error of 1e-6."""

@@ -6,13 +6,13 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.norms import norms
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
-from strategies.aggregation.scale import estimate_scale, scale_of
-from strategies.aggregation.spectral_filter import filter_subset
-from strategies.aggregation.spread import Spread
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.noise_scale import estimate_scale, scale_of
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.row_norms import norms
+from tagma.strategies.numerics.spectral_filter import filter_subset
+from tagma.strategies.numerics.top_eigenpair import Spread
 
 _LARGE, _SMALLER = 1e150, 2.0**-700
 """Rows beyond this are scaled down, because variances are squares."""

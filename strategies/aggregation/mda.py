@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.liars import Fraction, count
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
-from strategies.aggregation.selection import mean_of
 from tagma.arrays import Array
 from tagma.errors import SettingError
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.row_selection import mean_of
 
 _LARGEST = 14
 """So many rows can be left out; the search takes up to 2^f steps for each diameter it tries."""

@@ -1,10 +1,10 @@
 """Mean around the median (Xie et al., 2018)."""
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.liars import Fraction, count
-from strategies.aggregation.near_median import mean_near_median
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import coordinate_rule
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import coordinate_rule
+from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.mean_near_median import mean_near_median
+from tagma.strategies.numerics.row_blocks import Rows
 
 
 @coordinate_rule

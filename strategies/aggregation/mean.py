@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.rows import NotFiniteError, Rows
-from strategies.aggregation.rule import watchful_rule
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import watchful_rule
+from tagma.strategies.numerics.row_blocks import NotFiniteError, Rows
 
 
 @watchful_rule

@@ -1,9 +1,9 @@
 """Coordinate-wise median (Yin et al., 2018)."""
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.middle import middle_mean
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import coordinate_rule
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import coordinate_rule
+from tagma.strategies.numerics.kernels.middle_mean import middle_mean
+from tagma.strategies.numerics.row_blocks import Rows
 
 
 @coordinate_rule

@@ -4,12 +4,12 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.liars import Fraction, count
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import watchful_rule
-from strategies.aggregation.selection import mean_of, most_central, smallest
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import watchful_rule
+from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.row_selection import mean_of, most_central, smallest
 
 
 @watchful_rule

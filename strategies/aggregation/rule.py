@@ -20,10 +20,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from strategies.aggregation.aggregate import Aggregate, Aggregator
-from strategies.aggregation.bounds import checker
-from strategies.aggregation.rows import NotFiniteError, Rows, enlarge, row_sums
 from tagma.arrays import Array, Labels, Mask
+from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator
+from tagma.strategies.numerics.row_blocks import NotFiniteError, Rows, enlarge, row_sums
+from tagma.strategies.numerics.setting_bounds import checker
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -6,11 +6,11 @@ import numpy as np
 from annotated_types import Ge, Gt
 from scipy.spatial.distance import cdist
 
-from strategies.aggregation.aggregate import Aggregate
-from strategies.aggregation.norms import norms
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.rule import rule
 from tagma.arrays import Array, Mask
+from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.row_norms import norms
 
 _ENTRIES = 2**18
 _SHIFTS = 100

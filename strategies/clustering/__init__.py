@@ -1,20 +1,20 @@
 """Stage II: robust clustering of (m, d) arrays, without Flower, torch or Hydra."""
 
-from strategies.aggregation.scale import estimate_scale
-from strategies.clustering.clustering import Clusterer, Clustering
-from strategies.clustering.density import density
-from strategies.clustering.edge_cutting import edge_cutting
-from strategies.clustering.initial import random_labels
-from strategies.clustering.iterative_filtering import iterative_filtering
-from strategies.clustering.kgeomedians import kgeomedians
-from strategies.clustering.kmeans import kmeans
-from strategies.clustering.kmedians import kmedians
-from strategies.clustering.ktrimmed_means import ktrimmed_means
-from strategies.clustering.symmetric_filtering import (
+from tagma.strategies.clustering.clustering import Clusterer, Clustering
+from tagma.strategies.clustering.density.density import density
+from tagma.strategies.clustering.edge_cutting import edge_cutting
+from tagma.strategies.clustering.initial_labels import random_labels
+from tagma.strategies.clustering.kfiltered_means import iterative_filtering
+from tagma.strategies.clustering.kgeomedians import kgeomedians
+from tagma.strategies.clustering.kmeans import kmeans
+from tagma.strategies.clustering.kmedians import kmedians
+from tagma.strategies.clustering.ktrimmed_means import ktrimmed_means
+from tagma.strategies.clustering.symmetric_filtering import (
     symmetric_filtering,
     symmetric_iterative_filtering,
 )
-from strategies.clustering.trimmed_kmeans import trimmed_kmeans
+from tagma.strategies.clustering.trimmed_kmeans import trimmed_kmeans
+from tagma.strategies.numerics.noise_scale import estimate_scale
 
 __all__ = [
     "Clusterer",

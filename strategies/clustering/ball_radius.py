@@ -18,9 +18,9 @@ from math import exp, sqrt
 import numpy as np
 from scipy.special import gammaincinv, ndtri
 
-from strategies.clustering.clustering import Clustering
-from strategies.clustering.density_constants import DEFAULTS, Constants
 from tagma.arrays import Array, Labels
+from tagma.strategies.clustering.clustering import Clustering
+from tagma.strategies.clustering.density.constants import DEFAULTS, Constants
 
 _HONEST = 0.999
 """Share of normal vectors that every ball must hold."""

@@ -21,9 +21,9 @@ import numpy as np
 from annotated_types import Ge, Gt, Lt
 from scipy.spatial.distance import cdist
 
-from strategies.clustering.clustering import Clustering, of_finite_points
-from strategies.clustering.spanning_tree import SpanningTree
 from tagma.arrays import Array, Labels
+from tagma.strategies.clustering.clustering import Clustering, of_finite_points
+from tagma.strategies.clustering.spanning_tree import SpanningTree
 
 _END = 2.0
 """The ratio that the gaps before the shortest and after the longest edge are given."""

@@ -5,10 +5,10 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Lt
 
-from strategies.clustering.clustering import Clustering, of_finite_points
-from strategies.clustering.lloyd import Centres, lloyd
-from strategies.clustering.points import Points
 from tagma.arrays import Array, Labels, Mask
+from tagma.strategies.clustering.clustering import Clustering, of_finite_points
+from tagma.strategies.clustering.lloyd import Centres, lloyd
+from tagma.strategies.clustering.point_products import Points
 
 
 @of_finite_points

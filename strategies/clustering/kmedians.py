@@ -4,11 +4,11 @@ from typing import Annotated
 
 from annotated_types import Ge, Lt
 
-from strategies.aggregation.median import median
-from strategies.clustering.clustering import Clustering, of_finite_points
-from strategies.clustering.coordinates import Coordinates, aggregate_centres
-from strategies.clustering.lloyd import lloyd
 from tagma.arrays import Array, Labels
+from tagma.strategies.aggregation.median import median
+from tagma.strategies.clustering.clustering import Clustering, of_finite_points
+from tagma.strategies.clustering.coordinate_centres import Coordinates, aggregate_centres
+from tagma.strategies.clustering.lloyd import lloyd
 
 
 @of_finite_points

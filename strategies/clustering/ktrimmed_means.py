@@ -5,11 +5,11 @@ from typing import Annotated
 
 from annotated_types import Ge, Lt
 
-from strategies.aggregation.trimmed_mean import trimmed_mean
-from strategies.clustering.clustering import Clustering, of_finite_points
-from strategies.clustering.coordinates import Coordinates, aggregate_centres
-from strategies.clustering.lloyd import lloyd
 from tagma.arrays import Array, Labels
+from tagma.strategies.aggregation.trimmed_mean import trimmed_mean
+from tagma.strategies.clustering.clustering import Clustering, of_finite_points
+from tagma.strategies.clustering.coordinate_centres import Coordinates, aggregate_centres
+from tagma.strategies.clustering.lloyd import lloyd
 
 
 @of_finite_points

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from strategies.clustering.clustering import Clustering
-from strategies.clustering.points import Points
 from tagma.arrays import Array, Labels, Mask
+from tagma.strategies.clustering.clustering import Clustering
+from tagma.strategies.clustering.point_products import Points
 
 
 class Space(Protocol):

@@ -19,11 +19,11 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
-from strategies.aggregation.aggregate import Aggregate, Aggregator
-from strategies.aggregation.scale import estimate_scale
-from strategies.aggregation.spectral_filter import spectral_filter
-from strategies.clustering.clustering import Clustering, of_finite_points
 from tagma.arrays import Array, Labels, Mask
+from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator
+from tagma.strategies.clustering.clustering import Clustering, of_finite_points
+from tagma.strategies.numerics.noise_scale import estimate_scale
+from tagma.strategies.numerics.spectral_filter import spectral_filter
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,13 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
-from strategies.aggregation.scale import estimate_scale
-from strategies.aggregation.weiszfeld import geometric_medians
-from strategies.clustering.ball_radius import common_radius
-from strategies.clustering.clustering import Clustering, of_finite_points
-from strategies.clustering.lloyd import CentreRule, Centres, lloyd
-from strategies.clustering.points import Points
 from tagma.arrays import Array, Labels, Mask
+from tagma.strategies.clustering.ball_radius import common_radius
+from tagma.strategies.clustering.clustering import Clustering, of_finite_points
+from tagma.strategies.clustering.lloyd import CentreRule, Centres, lloyd
+from tagma.strategies.clustering.point_products import Points
+from tagma.strategies.numerics.noise_scale import estimate_scale
+from tagma.strategies.numerics.weiszfeld import geometric_medians
 
 _ROUGH = 2.0
 """C of the first fit, where it is not given."""

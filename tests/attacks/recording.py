@@ -1,10 +1,10 @@
 """What the algorithm receives in a run under attack."""
 
-from attacks.byzantine import adversary_of
-from client.app import app as client_app
-from launch.engines.inprocess_grid import InProcessGrid
-from strategies.three_stage import ThreeStage
+from tagma.attacks.adversary import adversary_of
+from tagma.client.app import app as client_app
+from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.settings import compose, join_overrides
+from tagma.strategies.flower import ThreeStage
 from tests.conftest import SMALL
 
 
@@ -28,7 +28,7 @@ class Recording:
 
 def updates_under(monkeypatch, tmp_path, attack, *more):
     """The machines and updates of every round, and who is Byzantine."""
-    from server import federation
+    from tagma.server import federation
 
     recordings = []
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from attacks.bridge import Bridge
-from attacks.fake_cluster import FakeCluster
-from attacks.infiltrate import Infiltrate
-from attacks.landscape import Landscape
-from attacks.split import Split
-from attacks.starve import Starve
+from tagma.attacks.on_clustering.bridge import Bridge
+from tagma.attacks.on_clustering.fake_cluster import FakeCluster
+from tagma.attacks.on_clustering.honest_groups import Landscape
+from tagma.attacks.on_clustering.infiltrate import Infiltrate
+from tagma.attacks.on_clustering.split import Split
+from tagma.attacks.on_clustering.starve import Starve
 from tagma.errors import SettingError
-from tagma.streams import stream
+from tagma.rng import stream
 from tests.attacks.views import federation_view
 
 AROUND = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])

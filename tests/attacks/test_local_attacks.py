@@ -1,20 +1,20 @@
 import numpy as np
 import pytest
 
-from attacks.garbage import Garbage
-from attacks.gaussian_noise import GaussianNoise
-from attacks.inflate import Inflate
-from attacks.label_flip import LabelFlip
-from attacks.lazy import Lazy
-from attacks.none import NoAttack
-from attacks.poisoned_regression import PoisonedRegression
-from attacks.random_model import RandomModel
-from attacks.sign_flip import SignFlip
-from attacks.stale import Stale
+from tagma.attacks.local.garbage import Garbage
+from tagma.attacks.local.gaussian_noise import GaussianNoise
+from tagma.attacks.local.inflate import Inflate
+from tagma.attacks.local.label_flip import LabelFlip
+from tagma.attacks.local.lazy import Lazy
+from tagma.attacks.local.none import NoAttack
+from tagma.attacks.local.poisoned_regression import PoisonedRegression
+from tagma.attacks.local.random_model import RandomModel
+from tagma.attacks.local.sign_flip import SignFlip
+from tagma.attacks.local.stale import Stale
 from tagma.errors import SettingError
-from tagma.streams import stream
-from tasks.mixture_logistic import MixtureLogistic
-from tasks.mixture_regression import MixtureRegression
+from tagma.rng import stream
+from tagma.tasks.mixture_logistic import MixtureLogistic
+from tagma.tasks.mixture_regression import MixtureRegression
 from tests.attacks.views import local_view
 
 TASK = MixtureRegression(machines=4, clusters=2, dim=3, samples=50, noise=0.0, seed=1)

@@ -7,12 +7,12 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from attacks.alie import ALittleIsEnough, largest_hidden_shift
-from attacks.ipm import InnerProductManipulation
-from attacks.mimic import Mimic
-from attacks.min_max import MinMax
-from attacks.min_sum import MinSum
-from attacks.trimmed_mean_attack import TrimmedMeanAttack
+from tagma.attacks.omniscient.alie import ALittleIsEnough, largest_hidden_shift
+from tagma.attacks.omniscient.ipm import InnerProductManipulation
+from tagma.attacks.omniscient.mimic import Mimic
+from tagma.attacks.omniscient.min_max import MinMax
+from tagma.attacks.omniscient.min_sum import MinSum
+from tagma.attacks.omniscient.trimmed_mean_attack import TrimmedMeanAttack
 from tests.attacks.views import federation_view
 
 LINE = [[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]

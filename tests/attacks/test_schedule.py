@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from attacks.alie import ALittleIsEnough
-from attacks.byzantine import adversary_of
-from attacks.infiltrate import Infiltrate
-from attacks.ipm import InnerProductManipulation
-from attacks.sign_flip import SignFlip
-from server.wiring import warnings_of
+from tagma.attacks.adversary import adversary_of
+from tagma.attacks.local.sign_flip import SignFlip
+from tagma.attacks.omniscient.alie import ALittleIsEnough
+from tagma.attacks.omniscient.ipm import InnerProductManipulation
+from tagma.attacks.on_clustering.infiltrate import Infiltrate
 from tagma.errors import SettingError
+from tagma.server.wiring import warnings_of
 from tagma.settings import compose
-from tasks.roles import role_order
+from tagma.tasks.roles import role_order
 from tests.attacks.recording import updates_under
 from tests.conftest import SMALL
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from attacks.attack import FederationView, LocalAttack, OmniscientAttack
-from attacks.byzantine import adversary_of
-from attacks.client_mod import local_attack
-from attacks.sign_flip import SignFlip
-from client.app import app as client_app
-from launch.engines.inprocess_grid import InProcessGrid
+from tagma.attacks.adversary import adversary_of
+from tagma.attacks.base import FederationView, LocalAttack, OmniscientAttack
+from tagma.attacks.client_mod import local_attack
+from tagma.attacks.local.sign_flip import SignFlip
+from tagma.client.app import app as client_app
 from tagma.errors import SettingError
+from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.settings import compose
 from tests.attacks.recording import updates_under
 from tests.conftest import SMALL

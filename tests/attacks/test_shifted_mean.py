@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from attacks.shifted_mean import ShiftedMean
-from client.machine import make_machine
+from tagma.attacks.local.shifted_mean import ShiftedMean
+from tagma.client.local_client import make_machine
 from tagma.errors import SettingError
+from tagma.rng import stream
 from tagma.settings import compose
-from tagma.streams import stream
-from tasks.chosen import task_of
-from tasks.mixture_regression import MixtureRegression
+from tagma.tasks.mixture_regression import MixtureRegression
+from tagma.tasks.task_choice import task_of
 from tests.tasks.test_mean_estimation import make, overrides
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from attacks.attack import FederationView, LocalView
-from tagma.streams import stream
+from tagma.attacks.base import FederationView, LocalView
+from tagma.rng import stream
 
 
 def local_view(model=None, past=(), stage="gradient"):

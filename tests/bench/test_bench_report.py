@@ -10,15 +10,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.report import write_bench_report, write_run_report
-from bench.report.bands import band_look, error_axis
-from bench.report.curves import step_panels, sweep_panels
-from bench.report.grid_reading import read_bench
-from bench.report.heatmap import COLOURS, Value, draw_heatmap, ink_on
-from bench.report.labels import shorten
-from bench.report.resampling import Interval
-from launch.report import write_report
 from tagma.errors import TagmaError
+from tagma.launch.report_command import write_report
+from tagma.report import write_bench_report, write_run_report
+from tagma.report.bands_chart import band_look, error_axis
+from tagma.report.bench_reading import read_bench
+from tagma.report.bootstrap import Interval
+from tagma.report.heatmap import COLOURS, Value, draw_heatmap, ink_on
+from tagma.report.seed_curves import step_panels, sweep_panels
+from tagma.report.short_labels import shorten
 from tests.bench.report_folders import (
     ATTACK,
     DEFENCE,

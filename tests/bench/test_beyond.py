@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from bench.experiments import beyond, beyond_constants
-from bench.experiments.arrays import array_federation, pooled_error
-from bench.reproduce.beyond import EXPERIMENT
-from bench.reproduce.beyond_claims import (
+from tagma.bench.experiments import beyond_trial as beyond
+from tagma.bench.experiments import constants_trial as beyond_constants
+from tagma.bench.experiments.array_federation import array_federation, pooled_error
+from tagma.bench.reproduce.beyond import EXPERIMENT
+from tagma.bench.reproduce.beyond_claims import (
     attack_claims,
     bound_claims,
     clustering_claims,
@@ -12,8 +13,8 @@ from bench.reproduce.beyond_claims import (
     few_dimensions,
     imposter_claims,
 )
-from bench.reproduce.beyond_constants import constant_claims, limit_claims
-from bench.reproduce.beyond_settings import (
+from tagma.bench.reproduce.beyond_constants import constant_claims, limit_claims
+from tagma.bench.reproduce.beyond_settings import (
     ALL_ALPHAS,
     ATTACKS,
     BOTH,
@@ -26,8 +27,8 @@ from bench.reproduce.beyond_settings import (
     NUMBERS,
     ORACLE,
 )
-from strategies.clustering.density_constants import DEFAULTS
 from tagma.errors import TagmaError
+from tagma.strategies.clustering.density.constants import DEFAULTS
 
 TINY = (
     "task=mixture_regression", "task.dim=6", "task.samples=60", "task.noise=0.5",
@@ -216,7 +217,7 @@ def test_the_pooled_error_is_that_of_least_squares_on_all_data():
 
 def test_all_cells_have_labels_that_claims_read(monkeypatch):
     checked = []
-    monkeypatch.setattr("bench.reproduce.beyond.check_once", checked.extend)
+    monkeypatch.setattr("tagma.bench.reproduce.beyond.check_once", checked.extend)
     cells = EXPERIMENT.cells(5, 0, [])
     methods = {cell.method for cell in cells}
     expected = {*CLUSTERS, *NUMBERS, *FEW_DIMENSIONS, *BOTH, *IMPOSTERS, *CONSTANTS, LIMITS, ORACLE}

@@ -3,7 +3,9 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from bench.experiments.bounds import (
+from tagma.bench.experiments.clustering_trial import theory_of
+from tagma.bench.experiments.k_cluster_bound import k_cluster_bound_trial
+from tagma.bench.experiments.stage_two_bounds import (
     k_cluster_floor,
     k_cluster_recursion,
     k_cluster_snr,
@@ -12,9 +14,7 @@ from bench.experiments.bounds import (
     two_cluster_snr,
     two_cluster_start,
 )
-from bench.experiments.clustering_run import theory_of
-from bench.experiments.k_cluster_bound import k_cluster_bound_trial
-from bench.experiments.two_cluster_bound import ITERATIONS, two_cluster_bound_trial
+from tagma.bench.experiments.two_cluster_bound import ITERATIONS, two_cluster_bound_trial
 
 
 def test_signal_to_noise_ratios_by_hand():

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench.report import write_bench_report, write_run_report
+from tagma.report import write_bench_report, write_run_report
 from tests.bench.report_folders import HOSTILE, bench_folder, folder, grid_rows
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")

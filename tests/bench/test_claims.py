@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import bootstrap as scipy_bootstrap
 from scipy.stats import ttest_1samp
 
-from bench.reproduce import (
+from tagma.bench.reproduce import (
     estimation,
     high_dimension,
     k_clusters,
@@ -12,7 +12,8 @@ from bench.reproduce import (
     theory,
     two_clusters,
 )
-from bench.reproduce.claims import (
+from tagma.bench.reproduce.experiment import values
+from tagma.bench.reproduce.paper_claims import (
     Claim,
     Summary,
     as_markdown,
@@ -23,7 +24,6 @@ from bench.reproduce.claims import (
     quartiles,
     summarise,
 )
-from bench.reproduce.experiment import values
 from tagma.errors import TagmaError
 
 RUNS = [estimation.EXPERIMENT, theory.EXPERIMENT, ranking.EXPERIMENT, misclustering.EXPERIMENT]

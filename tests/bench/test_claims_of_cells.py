@@ -9,7 +9,7 @@ import time
 
 import psutil
 
-from bench.claims import Claims
+from tagma.bench.cell_claims import Claims
 
 
 def claim_of(folder, **owner):
@@ -50,7 +50,7 @@ def test_a_claim_from_elsewhere_is_void_once_it_is_not_renewed(tmp_path):
 
 
 def test_a_claim_is_renewed_while_its_owner_works(tmp_path, monkeypatch):
-    monkeypatch.setattr("bench.claims._RENEWAL", 0.0)
+    monkeypatch.setattr("tagma.bench.cell_claims._RENEWAL", 0.0)
     claims = Claims(tmp_path)
     claims.take("key")
     os.utime(tmp_path / "key.claim", (0, 0))

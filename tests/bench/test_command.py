@@ -4,9 +4,9 @@ import csv
 
 import pytest
 
-from bench import features
-from bench.cells import read_result
-from bench.reproduce import command
+from tagma.bench import feature_clusters_bench as features
+from tagma.bench.cells import read_result
+from tagma.bench.reproduce import reproduce_command as command
 from tagma.errors import TagmaError
 
 

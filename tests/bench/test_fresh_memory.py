@@ -1,6 +1,6 @@
-"""The table of `python -m bench.fresh_memory`; what memory costs is not for tests to say."""
+"""The table of `python -m tagma.bench.fresh_memory`; what memory costs is not for tests to say."""
 
-from bench import fresh_memory
+from tagma.bench import fresh_memory
 
 
 def test_a_pause_that_costs_is_seen(monkeypatch, capsys):

@@ -1,5 +1,5 @@
-from bench.harm import HARMLESS, _attack, _cells, _hurts, _names
-from launch.run import check
+from tagma.bench.harm import HARMLESS, _attack, _cells, _hurts, _names
+from tagma.launch.run import check
 from tagma.settings import choices, compose
 
 ERRORS = {

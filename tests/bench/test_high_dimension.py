@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from bench.experiments.high_dimension import KINDS, high_dimension_trial
-from bench.experiments.symmetric_mixture import draw_mixture, start_near
-from bench.experiments.two_clusters import two_clusters_trial
+from tagma.bench.experiments.high_dimension_trial import KINDS, high_dimension_trial
+from tagma.bench.experiments.symmetric_mixture import draw_mixture, start_near
+from tagma.bench.experiments.two_clusters_trial import two_clusters_trial
 
 
 @pytest.mark.parametrize("outliers", KINDS)

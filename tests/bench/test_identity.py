@@ -2,8 +2,8 @@
 
 import pytest
 
-from bench import identity
-from bench.identity import code_fingerprint, key_of_run
+from tagma.bench import cell_identity as identity
+from tagma.bench.cell_identity import code_fingerprint, key_of_run
 from tagma.settings import compose
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bench.kernels import command
-from bench.kernels.command import absent_peers
-from bench.kernels.drawing import draw
-from bench.kernels.memory import KERNELS
-from bench.kernels.rivals import formulations
-from bench.kernels.thresholds import missed
-from bench.kernels.timing import Timing, compare
-from launch import cli
+from tagma.bench.kernels import kernels_command as command
+from tagma.bench.kernels.kernels_command import absent_peers
+from tagma.bench.kernels.kernels_figure import draw
+from tagma.bench.kernels.peak_memory import KERNELS
+from tagma.bench.kernels.rivals import formulations
+from tagma.bench.kernels.thresholds import missed
+from tagma.bench.kernels.timing import Timing, compare
+from tagma.launch import cli
 
 
 def timing(library, to_ours, statistic="trimmed_mean", m=20, d=1_000_000, ratio=5.0):

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.report import write_bench_report
-from bench.report.bench_words import terminal_lines
-from bench.report.grid_reading import read_bench
-from bench.report.ranking import leaderboard
-from bench.report.resampling import interval, resampled_means, worst_interval, worst_mean
-from bench.report.telling import holm, swap_test
+from tagma.report import write_bench_report
+from tagma.report.bench_headline import terminal_lines
+from tagma.report.bench_reading import read_bench
+from tagma.report.bootstrap import interval, resampled_means, worst_interval, worst_mean
+from tagma.report.leaderboard import leaderboard
+from tagma.report.randomisation_test import holm, swap_test
 from tests.bench.report_folders import (
     ATTACK,
     DEFENCE,

@@ -5,10 +5,10 @@ from itertools import product
 
 import pytest
 
-from bench.networks import all_inputs, beginning, main, search, selects
-from strategies.aggregation import network
-from strategies.aggregation.found_networks import read
-from strategies.aggregation.network import cost, prune
+from tagma.bench.networks import all_inputs, beginning, main, search, selects
+from tagma.strategies.numerics.kernels import selection_network as network
+from tagma.strategies.numerics.kernels.found_networks import read
+from tagma.strategies.numerics.kernels.selection_network import cost, prune
 
 
 @pytest.fixture

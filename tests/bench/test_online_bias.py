@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from bench import online_bias
-from client.solvers.solution import Solution
+from tagma.bench import online_bias
+from tagma.client.solvers.solution import Solution
 from tagma.settings import compose
 
 

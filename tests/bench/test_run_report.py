@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from bench.report import write_run_report
-from bench.report.axes import LogAxis, value_axis
-from bench.report.frame import choose_frame
-from bench.report.lines import LABEL_GAP, error_chart
-from bench.report.numerals import duration, number, percent
-from bench.report.reading import read_run
-from bench.report.scatter import SHAPES, draw_picture, look
-from bench.report.tables import SHOWN_REASONS, cluster_rows, reason_rows
-from bench.report.words import verdict
+from tagma.report import write_run_report
+from tagma.report.axes import LogAxis, value_axis
+from tagma.report.line_chart import LABEL_GAP, error_chart
+from tagma.report.number_format import duration, number, percent
+from tagma.report.picture_frame import choose_frame
+from tagma.report.run_headline import verdict
+from tagma.report.run_reading import read_run
+from tagma.report.run_tables import SHOWN_REASONS, cluster_rows, reason_rows
+from tagma.report.scatter import SHAPES, draw_picture, look
 from tests.bench.report_folders import HOSTILE, MACHINES, Page, folder
 
 UNKNOWN_TRUTH: dict[str, Any] = {

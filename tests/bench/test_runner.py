@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from bench.cells import RunCell, read_result, write_result
-from bench.runner import run_cells
+from tagma.bench.cells import RunCell, read_result, write_result
+from tagma.bench.runner import run_cells
 from tests.conftest import SMALL
 
 
@@ -60,8 +60,8 @@ def test_half_a_result_is_never_seen(tmp_path, monkeypatch):
 @pytest.mark.multiprocess
 def test_after_kill_9_only_the_missing_trials_run_and_the_table_is_the_same(tmp_path):
     command = [
-        sys.executable, "-c", "from launch.cli import main; main()", "reproduce", "misclustering",
-        "--trials", "6", "--workers", "2", "task.dim=20", "task.samples=12",
+        sys.executable, "-c", "from tagma.launch.cli import main; main()", "reproduce",
+        "misclustering", "--trials", "6", "--workers", "2", "task.dim=20", "task.samples=12",
     ]  # fmt: skip
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     process = subprocess.Popen([*command, "--out", str(killed)], cwd=tmp_path)

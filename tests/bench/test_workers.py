@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from bench.grid.columns import TEXT, write_table
-from bench.runner import run_cells
-from bench.workers import LocalWorkers
+from tagma.bench.grid.columns import TEXT, write_table
+from tagma.bench.local_workers import LocalWorkers
+from tagma.bench.runner import run_cells
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def test_a_reason_that_no_encoding_can_write_is_made_one_that_can_be(tmp_path):
 
 @pytest.mark.multiprocess
 def test_a_worker_with_other_code_than_its_parent_computes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("bench.workers.code_fingerprint", lambda: "of an hour ago")
+    monkeypatch.setattr("tagma.bench.local_workers.code_fingerprint", lambda: "of an hour ago")
     (only,) = outcomes([FakeCell("a", "work")], tmp_path)
     assert only.metrics is None
     assert "the code has changed" in only.error

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from client.solvers.average import average
-from client.solvers.chosen import solver_of
-from client.solvers.lbfgs import lbfgs
+from tagma.client.solvers.average import average
+from tagma.client.solvers.lbfgs import lbfgs
+from tagma.client.solvers.solver_choice import solver_of
 from tagma.errors import SettingError
 from tagma.settings import compose
-from tasks.task import Data
+from tagma.tasks.task import Data
 from tests.tasks.test_mean_estimation import make
 
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from client.solvers.chosen import solver_of
-from client.solvers.closed_form import closed_form
-from launch.run import check
+from tagma.client.solvers.closed_form import closed_form
+from tagma.client.solvers.solver_choice import solver_of
 from tagma.errors import SettingError
+from tagma.launch.run import check
 from tagma.settings import compose
-from tasks.chosen import task_of
-from tasks.task import LeastSquares
+from tagma.tasks.task import LeastSquares
+from tagma.tasks.task_choice import task_of
 
 
 @pytest.mark.parametrize(

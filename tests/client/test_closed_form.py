@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
-from client.solvers.closed_form import closed_form
-from tasks.task import Data
+from tagma.client.solvers.closed_form import closed_form
+from tagma.tasks.task import Data
 
 
 def solve(inputs, targets, ridge=0.0):

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from client.solvers.lbfgs import lbfgs
-from tasks.mixture_huber import MixtureHuber
-from tasks.mixture_logistic import MixtureLogistic
-from tasks.mixture_regression import MixtureRegression
-from tasks.task import Data
+from tagma.client.solvers.lbfgs import lbfgs
+from tagma.tasks.mixture_huber import MixtureHuber
+from tagma.tasks.mixture_logistic import MixtureLogistic
+from tagma.tasks.mixture_regression import MixtureRegression
+from tagma.tasks.task import Data
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -185,7 +185,7 @@ def test_extreme_data_never_give_a_model_that_is_not_finite(kind, inputs, target
 def test_torch_is_not_needed_for_losses_in_numpy():
     code = (
         "import sys\n"
-        "from client.machine import make_machine\n"
+        "from tagma.client.local_client import make_machine\n"
         "from tagma.settings import compose\n"
         "make_machine(compose(['task=mixture_logistic', 'solver=lbfgs']), 0).erm()\n"
         "print('torch' in sys.modules)"

@@ -3,11 +3,11 @@ import pytest
 from flwr.app import Context, RecordDict
 from scipy.optimize import approx_fprime
 
-from attacks.poisoned_regression import PoisonedRegression
-from client.cache import machine_of
-from client.machine import make_machine
+from tagma.attacks.local.poisoned_regression import PoisonedRegression
+from tagma.client.client_cache import machine_of
+from tagma.client.local_client import make_machine
 from tagma.settings import compose, join_overrides
-from tasks.task import Data
+from tagma.tasks.task import Data
 from tests.conftest import SMALL
 
 

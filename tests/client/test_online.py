@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import SGDRegressor
 
-from client.solvers.online import average_iterate, examples, online
-from tasks.mixture_regression import MixtureRegression
-from tasks.task import Data
+from tagma.client.solvers.online import average_iterate, examples, online
+from tagma.tasks.mixture_regression import MixtureRegression
+from tagma.tasks.task import Data
 
 
 def make(dim, samples, machines=1, noise=1.0):

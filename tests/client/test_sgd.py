@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import SGDRegressor
 
-from client.solvers.chosen import solver_of
-from client.solvers.sgd import sgd
+from tagma.client.solvers.sgd import sgd
+from tagma.client.solvers.solver_choice import solver_of
 from tagma.settings import compose
-from tasks.chosen import task_of
-from tasks.mixture_regression import MixtureRegression
-from tasks.task import Data
+from tagma.tasks.mixture_regression import MixtureRegression
+from tagma.tasks.task import Data
+from tagma.tasks.task_choice import task_of
 
 
 def make(dim, samples=60, noise=1.0):

@@ -1,7 +1,7 @@
 """What the launcher makes of the log of a run on a SuperLink."""
 
-from launch.engines.app_run import on_events
-from server.events import RoundFinished, print_event
+from tagma.launch.engines.flower_run import on_events
+from tagma.server.results.events import RoundFinished, print_event
 
 
 def test_a_log_that_begins_again_after_an_outage_tells_nothing_twice(capsys):

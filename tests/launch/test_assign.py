@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from launch.assign import main
-from launch.cli import main as tagma
-from launch.run import main as run
 from tagma.errors import TagmaError
+from tagma.launch.assign import main
+from tagma.launch.cli import main as tagma
+from tagma.launch.run import main as run
 from tagma.settings import compose
-from tasks.chosen import task_of
+from tagma.tasks.task_choice import task_of
 from tests.conftest import SMALL
 
 

@@ -11,7 +11,7 @@ from tests.conftest import SMALL
 
 
 def tagma(*arguments, cwd, **environment):
-    command = "import sys; sys.argv[0] = 'tagma'; from launch.cli import main; main()"
+    command = "import sys; sys.argv[0] = 'tagma'; from tagma.launch.cli import main; main()"
     return subprocess.run(
         [sys.executable, "-c", command, *arguments],
         cwd=cwd, capture_output=True, text=True, env=os.environ | environment, check=False,
@@ -109,7 +109,7 @@ def test_several_runs_have_a_folder_each(tmp_path):
 
 def test_a_plugin_of_the_users_own_is_found_where_the_user_works(tmp_path):
     (tmp_path / "mine.py").write_text(
-        "from attacks.attack import LocalAttack\n"
+        "from tagma.attacks.base import LocalAttack\n"
         "class Nan(LocalAttack):\n"
         "    def forge(self, honest, view):\n"
         "        return honest * float('nan')\n"

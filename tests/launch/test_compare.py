@@ -1,7 +1,7 @@
 import pytest
 
-from launch.compare import main
 from tagma.errors import TagmaError
+from tagma.launch.compare import main
 from tests.conftest import SMALL
 
 
@@ -27,7 +27,7 @@ def test_stages_that_the_presets_choose_cannot_be_set(setting):
 
 
 def test_progress_names_the_way_it_is_on(capsys, monkeypatch):
-    monkeypatch.setattr("launch.progress._PAUSE", -1.0)
+    monkeypatch.setattr("tagma.launch.progress_bar._PAUSE", -1.0)
     main([*SMALL, "rounds=1", "attack=none"])
     progress = capsys.readouterr().err
     for way in ("not robust", "preset=paper", "preset=tagma", "no liars"):

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from attacks.byzantine import adversary_of
-from launch.deploy.compose import compose_file
+from tagma.attacks.adversary import adversary_of
 from tagma.errors import SettingError, TagmaError
+from tagma.launch.deploy.compose import compose_file
 from tagma.settings import compose
 from tests.launch.test_cli import tagma
 

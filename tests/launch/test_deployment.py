@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from launch.deploy.keys import make_keys
-from launch.deploy.node import node_command, node_environment
-from launch.engines.guard import guarded
-from launch.engines.loopback import loopback
-from launch.engines.superlink import free_port
+from tagma.launch.deploy.keys import make_keys
+from tagma.launch.deploy.node import node_command, node_environment
+from tagma.launch.engines.loopback import loopback
+from tagma.launch.engines.process_guard import guarded
+from tagma.launch.engines.superlink import free_port
 from tests.launch.test_cli import tagma
 from tests.launch.test_ray import metrics, processes_with
 
@@ -38,9 +38,9 @@ def running(folder: Path, *overrides: str):
     """A run as another process, with a mark on all that it starts, which must be gone after it."""
     with TemporaryDirectory(dir="/tmp", prefix="t") as scratch:
         process = subprocess.Popen(
-            [sys.executable, "-m", "launch.cli", "run", *overrides, f"hydra.run.dir={folder}"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-            env=os.environ | {"MARK": scratch, "TMPDIR": scratch},
+            [sys.executable, "-m", "tagma.launch.cli", "run", *overrides,
+            f"hydra.run.dir={folder}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True, env=os.environ | {"MARK": scratch, "TMPDIR": scratch},
         )  # fmt: skip
         try:
             yield process, scratch

@@ -11,7 +11,7 @@ from flwr.supercore.constant import TaskType
 from flwr.supercore.superexec.executor import LaunchResult
 from flwr.supercore.superexec.executor.types import ExecutionSpec
 
-from launch.deploy import executor
+from tagma.launch.deploy import executor
 
 SPEC = ExecutionSpec(
     task_type=TaskType.CLIENT_APP, runtime_api_address="127.0.0.1:1", token="t", insecure=True,
@@ -54,7 +54,7 @@ def test_only_clients_are_forked_and_only_if_the_helper_is_there(helper, kind, f
 def test_what_is_imported_ahead_is_all_that_a_client_needs():
     code = (
         "import sys\n"
-        "from launch.deploy.executor import warm_up, _import_ahead\n"
+        "from tagma.launch.deploy.executor import warm_up, _import_ahead\n"
         "warm_up()\n"
         "before = set(sys.modules)\n"
         "_import_ahead()\n"

@@ -22,7 +22,7 @@ INTERRUPTIBLE = """
 import signal
 # Where tests run in the background, SIGINT is ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from launch.cli import main
+from tagma.launch.cli import main
 main()
 """
 

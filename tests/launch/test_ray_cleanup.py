@@ -11,16 +11,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from launch.engines import superlink
-from launch.engines.app_run import write_app
-from launch.engines.ray import run_on_ray
 from tagma.errors import EngineError
+from tagma.launch.engines import superlink
+from tagma.launch.engines.flower_run import write_app
+from tagma.launch.engines.ray import run_on_ray
 
 # Prints the run's folder and the numbers of its processes: a stubborn child; its grandchild,
 # a daemon in a session of its own; and one that, like some of Ray's, has lost its environment.
 LAUNCHER = """
 import os, subprocess, sys, time
-from launch.engines.guard import guarded
+from tagma.launch.engines.process_guard import guarded
 
 CHILD = '''
 import os, signal, time

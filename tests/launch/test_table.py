@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from launch import table
+from tagma.launch import summary_table as table
 
 
 def cluster(**more):

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from launch.run import check, run
-from launch.tracking import tracker as tracking
-from launch.tracking.tracker import NoTracker, settings_by_key, tracked
-from server.events import RoundFinished
-from server.folder import read_metrics
 from tagma.errors import TagmaError
+from tagma.launch.run import check, run
+from tagma.launch.tracking import tracker as tracking
+from tagma.launch.tracking.tracker import NoTracker, settings_by_key, tracked
+from tagma.server.results.events import RoundFinished
+from tagma.server.results.run_folder import read_metrics
 from tagma.settings import Settings, compose
 from tests.conftest import SMALL
 

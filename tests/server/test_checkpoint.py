@@ -7,12 +7,12 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from client.app import app as client_app
-from launch.engines.inprocess_grid import InProcessGrid
-from server.checkpoint import CHECKPOINT, load_checkpoint
-from server.federation import run_federation
-from server.folder import read_metrics
+from tagma.client.app import app as client_app
 from tagma.errors import TagmaError
+from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.server.checkpoint import CHECKPOINT, load_checkpoint
+from tagma.server.federation import run_federation
+from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
 from tests.conftest import SMALL
 from tests.launch.test_cli import tagma
@@ -152,7 +152,7 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path):
 
 
 BROKEN = """
-from attacks.attack import LocalAttack
+from tagma.attacks.base import LocalAttack
 import os, pathlib
 class Dying(LocalAttack):
     def forge(self, honest, view):

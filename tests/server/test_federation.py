@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from server.events import RoundFinished, parse_event, print_event
-from strategies.clustering import kmeans
 from tagma.errors import SettingError
+from tagma.server.results.events import RoundFinished, parse_event, print_event
+from tagma.strategies.clustering import kmeans
 
 
 def test_the_run_folder_has_what_the_contract_says(run_small, tmp_path):

@@ -14,8 +14,8 @@ from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 from flwr.superlink.grid.http_grid import HttpGrid
 
-from server.fetching import Fetcher
-from server.link import Link
+from tagma.server.transport.reply_fetcher import Fetcher
+from tagma.server.transport.superlink_calls import Link
 from tagma.wire import pack
 
 

@@ -7,7 +7,7 @@ import pytest
 from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
 from flwr.superlink.grid.http_grid import HttpGrid
 
-from server.link import Link
+from tagma.server.transport.superlink_calls import Link
 
 
 def status(code):
@@ -54,7 +54,7 @@ def test_what_does_not_pass_is_not(problem):
 
 def test_errors_of_the_superlink_are_believed_after_a_minute(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("server.link.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tagma.server.transport.superlink_calls.time.monotonic", lambda: now[0])
 
     def sleep(seconds):
         now[0] += seconds

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from client.app import app as client_app
-from launch.engines.inprocess_grid import InProcessGrid
-from server.federation import run_federation
-from server.folder import read_metrics
+from tagma.client.app import app as client_app
+from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.server.federation import run_federation
+from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
 from tagma.wire import UPDATE, pack
 from tests.conftest import SMALL

@@ -9,12 +9,13 @@ from flwr.app import ConfigRecord, Error, Message, RecordDict
 from flwr.common.constant import ErrorCode
 from flwr.supercore.task_identity import TaskIdentity
 
-from client.app import app as client_app
-from launch.engines.inprocess_grid import InProcessGrid
-from server import link, patient_grid
-from server.federation import run_federation
-from server.folder import read_metrics
-from server.patient_grid import PatientGrid
+from tagma.client.app import app as client_app
+from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.server.federation import run_federation
+from tagma.server.results.run_folder import read_metrics
+from tagma.server.transport import patient_grid
+from tagma.server.transport import superlink_calls as link
+from tagma.server.transport.patient_grid import PatientGrid
 from tagma.settings import compose, join_overrides
 from tests.conftest import SMALL
 

@@ -3,15 +3,15 @@ import itertools
 import numpy as np
 import pytest
 
-from server.partial_labels import partial_labels
-from server.projection import principal_plane
-from server.scores import (
+from tagma.server.partial_labels import partial_labels
+from tagma.server.results.principal_plane import principal_plane
+from tagma.server.results.scores import (
     centre_error,
     clusterwise_misclustering,
     estimation_error,
     misclustering,
 )
-from tasks.task import Truth
+from tagma.tasks.task import Truth
 
 
 def test_names_of_clusters_do_not_matter():

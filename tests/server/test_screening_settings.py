@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from server.screening import no_reply_check, notices_of_screening, screening_of
-from server.wiring import algorithm_of
 from tagma.errors import SettingError
+from tagma.server.screening_settings import no_reply_check, notices_of_screening, screening_of
+from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
 
 

@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from server.verdicts import mostly_excluded, screened, verdicts
-from strategies.algorithm import State
-from strategies.clustering import Clustering, density
-from strategies.error_bars import error_bound
-from strategies.screening import Screening, Standing
+from tagma.server.results.cluster_verdicts import mostly_excluded, screened, verdicts
+from tagma.strategies.algorithms.three_stage import State
+from tagma.strategies.clustering import Clustering, density
+from tagma.strategies.screening.error_bars import error_bound
+from tagma.strategies.screening.standing import Screening, Standing
 
 ERMS = np.random.default_rng(0).normal(size=(9, 4))
 LABELS = np.repeat([0, 1], [5, 4])

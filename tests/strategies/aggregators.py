@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from strategies import aggregation
+from tagma.strategies import aggregation
 
 FRACTION = 0.2
 ALL = {

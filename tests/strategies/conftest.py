@@ -2,7 +2,7 @@
 
 import pytest
 
-from strategies.aggregation import crossovers
+from tagma.strategies.numerics.kernels import crossovers
 
 
 @pytest.fixture(params=["with AVX-512", "without"])

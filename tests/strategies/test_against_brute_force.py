@@ -14,10 +14,10 @@ from scipy.spatial.distance import cdist
 from scipy.stats import trim_mean
 from sklearn.cluster import MeanShift, estimate_bandwidth
 
-from strategies import aggregation as ours
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.norms import norms
-from strategies.aggregation.rows import Rows
+from tagma.strategies import aggregation as ours
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.row_norms import norms
 
 clouds = st.builds(
     lambda seed, m, d: np.random.default_rng(seed).normal(size=(m, d)),

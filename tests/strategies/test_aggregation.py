@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import trim_mean
 
-from strategies.aggregation import mean, median, trimmed_mean
+from tagma.strategies.aggregation import mean, median, trimmed_mean
 
 ROWS = np.array([[1.0, 10.0], [2.0, -500.0], [3.0, 30.0], [4.0, 40.0], [1e12, 50.0]])
 AGGREGATORS = {

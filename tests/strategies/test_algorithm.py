@@ -1,9 +1,9 @@
 import numpy as np
 
-from strategies.aggregation import mean
-from strategies.algorithm import ThreeStageAlgorithm
-from strategies.clustering import Clustering
-from strategies.optimisation import GradientStep, LocalSteps
+from tagma.strategies.aggregation import mean
+from tagma.strategies.algorithms.optimiser import GradientStep, LocalSteps
+from tagma.strategies.algorithms.three_stage import ThreeStageAlgorithm
+from tagma.strategies.clustering import Clustering
 
 
 def by_sign(machines, erms):

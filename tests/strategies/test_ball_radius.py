@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from strategies.clustering.ball_radius import balls_around, common_radius, normal_reach
-from strategies.clustering.density_constants import Constants
+from tagma.strategies.clustering.ball_radius import balls_around, common_radius, normal_reach
+from tagma.strategies.clustering.density.constants import Constants
 from tests.strategies.test_clustering import METHODS, three_groups
 
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from strategies import aggregation as ours
+from tagma.strategies import aggregation as ours
 
 ROWS = np.random.default_rng(0).normal(size=(12, 4))
 LARGE = np.zeros((300, 300), np.float32)

@@ -4,9 +4,9 @@ from scipy.optimize import minimize
 from scipy.stats import ortho_group
 from sklearn.cluster import KMeans
 
-from server.scores import misclustering
-from strategies import clustering
-from strategies.clustering import (
+from tagma.server.results.scores import misclustering
+from tagma.strategies import clustering
+from tagma.strategies.clustering import (
     estimate_scale,
     kgeomedians,
     kmeans,

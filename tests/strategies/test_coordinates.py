@@ -1,7 +1,7 @@
 import numpy as np
 
-from strategies.clustering.coordinates import Coordinates
-from strategies.clustering.points import Points
+from tagma.strategies.clustering.coordinate_centres import Coordinates
+from tagma.strategies.clustering.point_products import Points
 
 
 def test_distances_by_hand():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from strategies.aggregation import crossovers
-from strategies.aggregation.crossovers import Crossovers
+from tagma.strategies.numerics.kernels import crossovers
+from tagma.strategies.numerics.kernels.crossovers import Crossovers
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from server.scores import misclustering
-from strategies.clustering import density, random_labels, trimmed_kmeans
-from strategies.clustering.density_constants import Constants
-from strategies.clustering.density_projection import signal_coordinates
+from tagma.server.results.scores import misclustering
+from tagma.strategies.clustering import density, random_labels, trimmed_kmeans
+from tagma.strategies.clustering.density.constants import Constants
+from tagma.strategies.clustering.density.projection import signal_coordinates
 
 
 def groups_of(*sizes, dim=60, distance=12.0, seed=0):

@@ -4,15 +4,20 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from bench.experiments.arrays import array_federation
-from server.scores import misclustering
-from strategies.clustering import density, random_labels, trimmed_kmeans
-from strategies.clustering.density_constants import Constants
-from strategies.clustering.density_copies import find_copies
-from strategies.clustering.density_modes import _toward_the_middle, find_modes
-from strategies.clustering.density_projection import signal_coordinates
-from strategies.clustering.density_revision import _SAMPLE, _modes, find_clusters
-from strategies.clustering.neighbours import linked, neighbour_distances, neighbours_within
+from tagma.bench.experiments.array_federation import array_federation
+from tagma.server.results.scores import misclustering
+from tagma.strategies.clustering import density, random_labels, trimmed_kmeans
+from tagma.strategies.clustering.density import revision
+from tagma.strategies.clustering.density.constants import Constants
+from tagma.strategies.clustering.density.copies import find_copies
+from tagma.strategies.clustering.density.modes import _toward_the_middle, find_modes
+from tagma.strategies.clustering.density.projection import signal_coordinates
+from tagma.strategies.clustering.density.revision import _SAMPLE, _modes, find_clusters
+from tagma.strategies.clustering.nearest_neighbours import (
+    linked,
+    neighbour_distances,
+    neighbours_within,
+)
 from tests.strategies.test_density import groups_of, with_liars
 
 DEFAULTS = Constants()
@@ -49,8 +54,7 @@ def test_where_modes_do_not_split_a_group_the_sides_of_its_mean_do(seed, monkeyp
     points, _ = groups_of(14, 14, 14, 14, 14, dim=10, distance=5.0, seed=seed)
     points = with_liars(points, 15 * np.random.default_rng(seed).normal(size=(30, 10)))
     assert find_clusters(points, 5, DEFAULTS).k == 5
-    one_side = "strategies.clustering.density_revision._sides"
-    monkeypatch.setattr(one_side, lambda rows: np.zeros(len(rows), dtype=int))
+    monkeypatch.setattr(revision, "_sides", lambda rows: np.zeros(len(rows), dtype=int))
     assert find_clusters(points, 5, DEFAULTS).k < 5
 
 
@@ -133,7 +137,7 @@ def test_the_radius_that_trimmed_kmeans_finds_is_that_of_the_noise():
 def test_neighbours_are_the_same_in_blocks_of_any_size(monkeypatch):
     points = np.array([[0.0], [1.0], [2.5], [10.0], [11.0]])
     for block in (1, 2, 1000):
-        monkeypatch.setattr("strategies.clustering.neighbours._BLOCK", block)
+        monkeypatch.setattr("tagma.strategies.clustering.nearest_neighbours._BLOCK", block)
         assert neighbour_distances(points, 1).tolist() == [1, 1, 1.5, 1, 1]
         assert neighbours_within(points, 1.5).tolist() == [1, 2, 1, 1, 1]
         assert linked(points, 1.5).tolist() == [0, 0, 0, 1, 1]

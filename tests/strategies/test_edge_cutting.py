@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from server.scores import misclustering
-from strategies.clustering import edge_cutting
+from tagma.server.results.scores import misclustering
+from tagma.strategies.clustering import edge_cutting
 from tests.strategies.test_clustering import three_groups
 
 

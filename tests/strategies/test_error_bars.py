@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import f
 
-from strategies.error_bars import error_bound
+from tagma.strategies.screening.error_bars import error_bound
 
 
 def test_two_numbers_by_hand():

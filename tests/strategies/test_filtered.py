@@ -2,7 +2,7 @@ from functools import partial
 
 import numpy as np
 
-from strategies.aggregation import Aggregate, filtered, mean, median, trimmed_mean
+from tagma.strategies.aggregation import Aggregate, filtered, mean, median, trimmed_mean
 
 ROWS = np.random.default_rng(0).normal(size=(40, 60))
 

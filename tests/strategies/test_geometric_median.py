@@ -6,8 +6,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 from scipy.stats import ortho_group
 
-from strategies.aggregation.weiszfeld import geometric_medians
-from strategies.clustering.points import Points
+from tagma.strategies.clustering.point_products import Points
+from tagma.strategies.numerics.weiszfeld import geometric_medians
 
 clouds = arrays(
     np.float64,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from strategies.aggregation import geometry
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.rows import NotFiniteError, Rows
+from tagma.strategies.numerics import gram_matrix as geometry
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.row_blocks import NotFiniteError, Rows
 
 
 def noise(m=20, d=70_000, seed=0):

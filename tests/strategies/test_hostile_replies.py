@@ -8,7 +8,7 @@ import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRecord, RecordDict
 from safetensors.numpy import load_file
 
-from client.app import app as client_app
+from tagma.client.app import app as client_app
 from tagma.errors import FederationError
 from tagma.wire import ABOUT, MACHINE, METRICS, UPDATE, VECTOR, pack
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from server.scores import misclustering
-from strategies.aggregation import iterative_filtering as aggregate
-from strategies.aggregation import mean, spectral_filter
-from strategies.clustering import estimate_scale
-from strategies.clustering import iterative_filtering as cluster
+from tagma.server.results.scores import misclustering
+from tagma.strategies.aggregation import iterative_filtering as aggregate
+from tagma.strategies.aggregation import mean, spectral_filter
+from tagma.strategies.clustering import estimate_scale
+from tagma.strategies.clustering import iterative_filtering as cluster
 from tests.strategies.plain_lloyd import plain_lloyd
 from tests.strategies.test_clustering import starts, three_groups
 

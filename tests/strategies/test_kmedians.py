@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from server.scores import misclustering
-from strategies.clustering import kmedians
+from tagma.server.results.scores import misclustering
+from tagma.strategies.clustering import kmedians
 from tests.strategies.plain_lloyd import plain_lloyd
 from tests.strategies.test_clustering import starts, three_groups
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import trim_mean
 
-from server.scores import misclustering
-from strategies.clustering import kmeans, ktrimmed_means
+from tagma.server.results.scores import misclustering
+from tagma.strategies.clustering import kmeans, ktrimmed_means
 from tests.strategies.plain_lloyd import plain_lloyd
 from tests.strategies.test_clustering import starts, three_groups
 

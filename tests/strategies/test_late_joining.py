@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from strategies.algorithm import NO_CLUSTER, State
-from strategies.clustering import Clustering
-from strategies.late_joining import admit
-from strategies.participation import enough_replies
+from tagma.strategies.algorithms.three_stage import NO_CLUSTER, State
+from tagma.strategies.clustering import Clustering
+from tagma.strategies.quorum import enough_replies
+from tagma.strategies.screening.late_joining import admit
 
 
 def state(radius=1.0):

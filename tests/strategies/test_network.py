@@ -6,12 +6,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from strategies.aggregation.found_networks import found, found_sizes, read, written
-from strategies.aggregation.middle import middle_mean
-from strategies.aggregation.network import constructed, cost, program, prune
-from strategies.aggregation.rows import NotFiniteError, Rows
-from strategies.aggregation.scratch import scratch
-from strategies.aggregation.watching import watch
+from tagma.strategies.numerics.kernels.finiteness_watch import watch
+from tagma.strategies.numerics.kernels.found_networks import found, found_sizes, read, written
+from tagma.strategies.numerics.kernels.middle_mean import middle_mean
+from tagma.strategies.numerics.kernels.scratch_memory import scratch
+from tagma.strategies.numerics.kernels.selection_network import constructed, cost, program, prune
+from tagma.strategies.numerics.row_blocks import NotFiniteError, Rows
 
 
 def run(steps, columns):

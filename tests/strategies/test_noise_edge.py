@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from strategies.aggregation.noise_edge import edge_of, noise_edge
+from tagma.strategies.numerics.noise_edge import edge_of, noise_edge
 
 
 def test_the_edge_is_that_of_many_rows_of_noise():

@@ -5,14 +5,14 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from strategies.aggregation import geometric_median
-from strategies.aggregation import passes as passes_module
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.passes import Passes, passes_over
-from strategies.aggregation.rows import NotFiniteError, Rows
-from strategies.aggregation.weiszfeld import geometric_medians
+from tagma.strategies.aggregation import geometric_median
+from tagma.strategies.numerics import distance_passes as passes_module
+from tagma.strategies.numerics.distance_passes import Passes, passes_over
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.row_blocks import NotFiniteError, Rows
+from tagma.strategies.numerics.weiszfeld import geometric_medians
 
-geometric_median_module = import_module("strategies.aggregation.geometric_median")
+geometric_median_module = import_module("tagma.strategies.aggregation.geometric_median")
 
 
 def normal(m=600, d=1000, seed=0, dtype=np.float32):

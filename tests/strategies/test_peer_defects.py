@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from strategies import aggregation as ours
-from strategies.aggregation.geometry import Geometry
-from strategies.aggregation.rows import Rows
 from tagma.errors import SettingError
 from tagma.plugins import build
+from tagma.strategies import aggregation as ours
+from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.row_blocks import Rows
 from tests.strategies.aggregators import ALL, PRE
 
 
@@ -42,7 +42,7 @@ def test_distances_of_clients_that_differ_by_1e_4_do_not_come_from_an_uncentred_
 def test_unknown_parameters_are_not_dropped_silently(name):
     with pytest.raises(SettingError, match="no such setting"):
         build("aggregation", {
-            "_target_": f"strategies.aggregation.{name}", "beta": 0.1, "fraction": 0.1,
+            "_target_": f"tagma.strategies.aggregation.{name}", "beta": 0.1, "fraction": 0.1,
         })  # fmt: skip
 
 

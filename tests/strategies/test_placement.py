@@ -3,8 +3,8 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
-from strategies.clustering import density
-from strategies.placement import Place, newcomers_room, place
+from tagma.strategies.clustering import density
+from tagma.strategies.screening.placement import Place, newcomers_room, place
 
 CENTRES = np.array([[0.0, 0.0], [10.0, 0.0]])
 MANY = np.array([10**9, 10**9])

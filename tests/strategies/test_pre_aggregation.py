@@ -5,12 +5,20 @@ from functools import partial
 import numpy as np
 import pytest
 
-from strategies.aggregation import Aggregate, arc, bucketing, clipping, compose, nnm, trimmed_mean
-from strategies.aggregation.chosen import aggregator_of
 from tagma.errors import SettingError
+from tagma.strategies.aggregation import (
+    Aggregate,
+    arc,
+    bucketing,
+    clipping,
+    compose,
+    nnm,
+    trimmed_mean,
+)
+from tagma.strategies.rule_choice import aggregator_of
 from tests.strategies.aggregators import ALL, PRE
 
-TRIMMED = {"_target_": "strategies.aggregation.trimmed_mean.trimmed_mean", "beta": 0.2}
+TRIMMED = {"_target_": "tagma.strategies.aggregation.trimmed_mean.trimmed_mean", "beta": 0.2}
 
 
 def test_nnm_replaces_a_row_by_the_mean_of_its_nearest():
@@ -161,7 +169,7 @@ def test_mistakes_are_one_line_that_names_the_setting(pre, message):
 
 
 def test_a_fraction_that_nobody_gives_is_asked_for():
-    median = {"_target_": "strategies.aggregation.median.median"}
+    median = {"_target_": "tagma.strategies.aggregation.median.median"}
     with pytest.raises(SettingError, match=r"needs a fraction.*pre=\[{nnm: {fraction: 0.2}}\]"):
         aggregator_of(median | {"pre": ["nnm"]})
     aggregator_of(median | {"pre": [{"nnm": {"fraction": 0.2}}, "clipping"]})

@@ -2,7 +2,7 @@ import numpy as np
 from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
-from strategies.replies import check_replies
+from tagma.strategies.replies import check_replies
 from tagma.wire import ABOUT, MACHINE, UPDATE, pack
 
 TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1

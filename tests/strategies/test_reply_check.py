@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from strategies.reply_check import strikes
+from tagma.strategies.screening.reply_check import strikes
 
 
 def federation(machines=60, dim=30, samples=60, seed=0):

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from strategies.aggregation import compose, filtered, mean
+from tagma.strategies.aggregation import compose, filtered, mean
 from tests.strategies.aggregators import ALL, PRE, ROBUST
 
 DTYPES = (np.float32, np.float64)
@@ -63,7 +63,7 @@ def test_in_many_entries_they_are_found_wherever_they_are(name, m, d, centre):
 
 EVERY_PLACE = """
 import numpy as np
-from strategies.aggregation import median
+from tagma.strategies.aggregation import median
 rows = np.zeros((500, 140), np.float32)
 for row in range(500):
     rows[row, 0] = np.inf

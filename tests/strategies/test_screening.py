@@ -1,11 +1,11 @@
 import numpy as np
 
-from strategies.aggregation import mean
-from strategies.algorithm import ThreeStageAlgorithm
-from strategies.clustering import Clustering
-from strategies.late_joining import admit
-from strategies.optimisation import GradientStep, LocalSteps
-from strategies.screening import Screening, Standing, _among
+from tagma.strategies.aggregation import mean
+from tagma.strategies.algorithms.optimiser import GradientStep, LocalSteps
+from tagma.strategies.algorithms.three_stage import ThreeStageAlgorithm
+from tagma.strategies.clustering import Clustering
+from tagma.strategies.screening.late_joining import admit
+from tagma.strategies.screening.standing import Screening, Standing, _among
 
 MACHINES = np.arange(12)
 

@@ -1,7 +1,7 @@
 """Who plays which machine: nobody is put out of a seat while it is there."""
 
-from strategies.replies import Reply
-from strategies.seats import Seats
+from tagma.strategies.client_identity import Seats
+from tagma.strategies.replies import Reply
 from tests.strategies.test_late_joining import state
 
 

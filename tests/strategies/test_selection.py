@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies.aggregation.selection import nearest_of_each
+from tagma.strategies.numerics.row_selection import nearest_of_each
 
 
 @given(st.data(), st.integers(1, 12), st.sampled_from([2, 1000]))

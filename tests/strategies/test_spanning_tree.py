@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from strategies.clustering.spanning_tree import SpanningTree
+from tagma.strategies.clustering.spanning_tree import SpanningTree
 
 
 def prim(points):

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, ortho_group
 
-from strategies.aggregation import mean, median, spectral_filter
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.spread import Spread
+from tagma.strategies.aggregation import mean, median, spectral_filter
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.top_eigenpair import Spread
 
 OPTIONS = {"factor": 1.3, "removable": 0.45}
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from strategies.aggregation import spread as module
-from strategies.aggregation.rows import Rows
-from strategies.aggregation.spread import Spread
+from tagma.strategies.numerics import top_eigenpair as module
+from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.numerics.top_eigenpair import Spread
 
 WAYS = {
     "gram": (40, 70, 500),

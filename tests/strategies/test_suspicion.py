@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from strategies.clustering import Clustering
-from strategies.suspicion import suspicions
+from tagma.strategies.clustering import Clustering
+from tagma.strategies.screening.suspicion import suspicions
 
 K, SIZE, DIM = 3, 20, 50
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from server.scores import misclustering
-from server.wiring import algorithm_of
-from strategies.aggregation import Aggregate, iterative_filtering, mean, median
-from strategies.clustering import symmetric_filtering, symmetric_iterative_filtering
 from tagma.errors import SettingError
+from tagma.server.results.scores import misclustering
+from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
+from tagma.strategies.aggregation import Aggregate, iterative_filtering, mean, median
+from tagma.strategies.clustering import symmetric_filtering, symmetric_iterative_filtering
 from tests.strategies.test_clustering import starts
 from tests.strategies.test_spectral_filter import plain_filter
 
@@ -171,7 +171,9 @@ def test_fewer_points_than_iterations_are_as_many_iterations():
 
 
 def test_the_settings_of_the_general_form_choose_it():
-    target = "clustering._target_=strategies.clustering.symmetric_filtering.symmetric_filtering"
+    target = (
+        "clustering._target_=tagma.strategies.clustering.symmetric_filtering.symmetric_filtering"
+    )
     chosen = ["clustering=iterative_filtering", target]
     algorithm_of(compose([*chosen, "task.clusters=2"]))
     with pytest.raises(SettingError, match=r"clustering\.k=5: should be less than or equal to 2"):

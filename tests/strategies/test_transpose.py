@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from strategies.aggregation import median, trimmed_mean
-from strategies.aggregation.transpose import transpose
+from tagma.strategies.aggregation import median, trimmed_mean
+from tagma.strategies.numerics.kernels.transpose import transpose
 
 
 def blocks(dtype):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from tagma.streams import stream
+from tagma.rng import stream
 
 
 def test_the_same_seed_purpose_and_machine_give_the_same_numbers():

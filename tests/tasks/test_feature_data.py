@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tagma.errors import SettingError
-from tasks.feature_data import load_features
+from tagma.tasks.feature_data import load_features
 
 RANKING = b"""\
 2 qid:1 1:0.5 3:0.25 7:1 # a comment

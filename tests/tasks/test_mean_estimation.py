@@ -2,17 +2,17 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from attacks.byzantine import adversary_of
-from client.app import app as client_app
-from launch.engines.inprocess_grid import InProcessGrid
-from launch.run import check
-from server.federation import run_federation
-from server.folder import read_metrics
+from tagma.attacks.adversary import adversary_of
+from tagma.client.app import app as client_app
 from tagma.errors import SettingError
+from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.launch.run import check
+from tagma.server.federation import run_federation
+from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
-from tasks.chosen import task_of
-from tasks.mean_estimation import MeanEstimation
-from tasks.roles import byzantine_machines
+from tagma.tasks.mean_estimation import MeanEstimation
+from tagma.tasks.roles import byzantine_machines
+from tagma.tasks.task_choice import task_of
 
 
 def overrides(features, *more):

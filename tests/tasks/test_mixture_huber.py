@@ -3,11 +3,11 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.stats import kstest, t
 
-from client.solvers.closed_form import closed_form
-from client.solvers.lbfgs import lbfgs
-from tasks.mixture_huber import MixtureHuber
-from tasks.mixture_regression import MixtureRegression
-from tasks.task import Data, LeastSquares
+from tagma.client.solvers.closed_form import closed_form
+from tagma.client.solvers.lbfgs import lbfgs
+from tagma.tasks.mixture_huber import MixtureHuber
+from tagma.tasks.mixture_regression import MixtureRegression
+from tagma.tasks.task import Data, LeastSquares
 
 
 def make(**changes):

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from client.solvers.lbfgs import lbfgs
-from tasks.mixture_huber import MixtureHuber
-from tasks.mixture_logcosh import MixtureLogCosh
-from tasks.task import Data
+from tagma.client.solvers.lbfgs import lbfgs
+from tagma.tasks.mixture_huber import MixtureHuber
+from tagma.tasks.mixture_logcosh import MixtureLogCosh
+from tagma.tasks.task import Data
 
 SHARED = {"machines": 4, "clusters": 2, "dim": 3, "samples": 80, "seed": 2}
 NOISE = {"noise": 1.0, "freedom": 2.0}

@@ -4,15 +4,15 @@ from scipy.optimize import check_grad, linprog
 from scipy.special import expit
 from sklearn.metrics import log_loss
 
-from attacks.poisoned_regression import PoisonedRegression
-from client.app import app as client_app
-from launch.engines.inprocess_grid import InProcessGrid
-from server.federation import run_federation
-from server.folder import read_metrics
+from tagma.attacks.local.poisoned_regression import PoisonedRegression
+from tagma.client.app import app as client_app
+from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.rng import stream
+from tagma.server.federation import run_federation
+from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
-from tagma.streams import stream
-from tasks.mixture_logistic import MixtureLogistic
-from tasks.task import Data, LeastSquares, WithCoefficients
+from tagma.tasks.mixture_logistic import MixtureLogistic
+from tagma.tasks.task import Data, LeastSquares, WithCoefficients
 
 
 def make(**changes):

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import check_grad
 
 from tagma.errors import SettingError
-from tasks.mixture_regression import MixtureRegression
+from tagma.tasks.mixture_regression import MixtureRegression
 
 
 def make(**changes):

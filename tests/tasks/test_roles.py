@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tasks.roles import byzantine_machines, cluster_labels
+from tagma.tasks.roles import byzantine_machines, cluster_labels
 
 
 @pytest.mark.parametrize(("fraction", "count"), [(0, 0), (0.1, 1), (0.3, 3), (0.31, 4), (0.49, 5)])

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 
-from tasks import single_linkage as module
-from tasks.feature_graph import threshold_components
-from tasks.single_linkage import Tree, large_components, search_gamma, single_linkage
+from tagma.tasks import single_linkage as module
+from tagma.tasks.feature_graph import threshold_components
+from tagma.tasks.single_linkage import Tree, large_components, search_gamma, single_linkage
 from tests.tasks.test_feature_graph import LATTICES, clouds, partition
 
 

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from client.solvers.lbfgs import lbfgs
-from client.solvers.online import online
-from tasks.mixture_logistic import MixtureLogistic
-from tasks.task import Data
-from tasks.torch_loss import TorchLoss
+from tagma.client.solvers.lbfgs import lbfgs
+from tagma.client.solvers.online import online
+from tagma.tasks.mixture_logistic import MixtureLogistic
+from tagma.tasks.task import Data
+from tagma.tasks.torch_loss import TorchLoss
 
 NUMPY = MixtureLogistic(machines=1, clusters=1, dim=3, samples=200, scale=1.0, seed=2)
 

@@ -12,15 +12,15 @@ from math import inf
 import pyarrow.parquet as pq
 import pytest
 
-from bench.command import main
-from bench.grid.expand import expand
-from bench.grid.plan import read_plan
-from bench.grid.rows import curve_rows, table_rows
-from bench.report.reading import read_run
-from bench.runner import Outcome
+from tagma.bench.bench_command import main
+from tagma.bench.grid.expand import expand
+from tagma.bench.grid.plan import read_plan
+from tagma.bench.grid.rows import curve_rows, table_rows
+from tagma.bench.runner import Outcome
 from tagma.errors import TagmaError
+from tagma.report.run_reading import read_run
 
-TAGMA = [sys.executable, "-c", "from launch.cli import main; main()"]
+TAGMA = [sys.executable, "-c", "from tagma.launch.cli import main; main()"]
 SAME = [f"{n}.{kind}" for n in ("table", "rounds", "iterations") for kind in ("csv", "parquet")]
 
 
@@ -118,7 +118,7 @@ def test_a_changed_grid_runs_only_what_is_new(grid_file, tmp_path):
 def test_cells_that_fail_are_told_of_and_tried_again(grid_file, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(
         "import os\n"
-        "from strategies.aggregation.mean import mean\n"
+        "from tagma.strategies.aggregation.mean import mean\n"
         "def moody(updates):\n"
         "    if os.path.exists('luck'):\n        return mean(updates)\n"
         "    raise ArithmeticError('no such luck')\n"
@@ -169,7 +169,11 @@ def test_ray_gives_the_same_tables(grid_file, tmp_path):
     command = [*TAGMA, "bench", grid_file(), "seeds=1"]
     env = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}
     for runner in ("local", "ray"):
-        options = [f"bench.folder={tmp_path / runner}", f"bench.runner={runner}", "bench.workers=1"]
+        options = [
+            f"bench.folder={tmp_path / runner}",
+            f"bench.runner={runner}",
+            "bench.workers=1",
+        ]
         subprocess.run([*command, *options], cwd=tmp_path, check=True, env=env)
     for name in SAME:
         assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "local" / name).read_bytes()

@@ -1,0 +1,174 @@
+"""The adversary that the settings describe.
+
+The group `attack` is one attack or, in `attacks`, a list of them. An attack is named by its
+`_target_`, or by the `name` of a choice of the group, with settings that replace those of the
+choice. Beside its own settings it has
+
+    fraction   the share of machines that run it, or `machines`, their numbers
+    start      the first round in which they attack, and `stop`, the last
+    later      another attack, by name or with settings, that they turn to after round 1
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Ge, Lt
+from omegaconf import OmegaConf
+
+from tagma.arrays import Labels, Mask
+from tagma.attacks.base import Attack
+from tagma.attacks.on_clustering.forged_local_models import ClusteringAttack
+from tagma.attacks.schedule import Adversary, Phase, Squad
+from tagma.counts import ceil_of
+from tagma.errors import SettingError
+from tagma.plugins import TARGET, build, settings_of
+from tagma.settings import CONF, Settings, choices
+from tagma.tasks.roles import role_order
+from tagma.tasks.task import Task
+from tagma.tasks.task_choice import task_of
+
+_WHEN = ("start", "stop")
+_WHO = ("fraction", "machines")
+
+
+@lru_cache(maxsize=32)
+def adversary_of(settings: Settings) -> Adversary:
+    """The adversary that the `attack` group describes."""
+    entries = {key: _resolved(key, entry) for key, entry in _entries(settings).items()}
+    who = {
+        key: settings_of(_who, key, {k: config.pop(k) for k in _WHO if k in config}, {})
+        for key, config in entries.items()
+    }
+    task = task_of(settings)  # after the fraction, on which a task may depend, was checked
+    masks = _shared_out(who, role_order(task.machines, settings.seed))
+    _check_truth(task, np.logical_or.reduce(list(masks.values())))
+    return Adversary(
+        tuple(Squad(masks[key], _phases(key, config)) for key, config in entries.items())
+    )
+
+
+def _entries(settings: Settings) -> dict[str, Any]:
+    """The attacks by their keys: the group itself, or each of its list."""
+    group = settings.choice("attack")
+    if "attacks" not in group:
+        return {"attack": group}
+    listed = group["attacks"]
+    for other in set(group) - {"attacks"}:
+        raise SettingError(f"attack.{other}", group[other], "belongs into one of the attacks")
+    if not isinstance(listed, list) or not listed:
+        raise SettingError("attack.attacks", listed, "must be a list of attacks, at least one")
+    for number, entry in enumerate(listed):
+        key = f"attack.attacks.{number}"
+        if not isinstance(entry, Mapping):
+            raise SettingError(key, entry, f"must be like {{name: {entry}, fraction: 0.1}}")
+        if not set(_WHO) & set(entry):
+            raise SettingError(key, dict(entry), "needs fraction or machines")
+    return {f"attack.attacks.{number}": entry for number, entry in enumerate(listed)}
+
+
+def _shared_out(who: Mapping[str, Mapping[str, Any]], order: Labels) -> dict[str, Mask]:
+    """The machines of every attack: those that are named, then shares in the order of roles."""
+    count = len(order)
+    masks = {key: np.zeros(count, dtype=bool) for key in who}
+    taken = np.zeros(count, dtype=bool)
+    for key, own in who.items():
+        for number in own["machines"] or ():
+            if number >= count:
+                raise SettingError(f"{key}.machines", number, f"there are {count} machines, from 0")
+            if taken[number]:
+                raise SettingError(f"{key}.machines", number, "is named twice")
+            masks[key][number] = taken[number] = True
+    free = order[~taken[order]]
+    first, so_far = 0, 0.0
+    for key, own in who.items():
+        if own["machines"] is None:
+            so_far += own["fraction"]
+            last = ceil_of(so_far, count)
+            masks[key][free[first:last]] = taken[free[first:last]] = True
+            first = last
+        if 2 * taken.sum() >= count:
+            name = "fraction" if own["machines"] is None else "machines"
+            raise SettingError(
+                f"{key}.{name}", own[name], f"makes {taken.sum()} of {count} machines Byzantine"
+            )
+    return masks
+
+
+def _check_truth(task: Task, byzantine: Mask) -> None:
+    truth = task.truth()
+    if truth is not None and (truth.labels[~byzantine] < 0).any():
+        raise SettingError(
+            "attack.machines", np.flatnonzero(byzantine).tolist(),
+            "this task gives the data of no group to a share of machines; set attack.fraction",
+        )  # fmt: skip
+
+
+def _phases(
+    key: str, config: dict[str, Any], *, earliest: int = 1, latest: int | None = None
+) -> tuple[Phase, ...]:
+    """The attack of an entry, and what comes later, within its start and stop."""
+    later = config.pop("later", None)
+    given = {k: v for k in _WHEN if (v := config.pop(k, None)) is not None}
+    when = settings_of(_when, key, {"start": earliest, "stop": latest} | given, {})
+    start, stop = when["start"], when["stop"]
+    if stop is not None and stop < start:
+        raise SettingError(f"{key}.stop", stop, f"is before the first round, start={start}")
+    attack = _attack(key, config)
+    if isinstance(attack, ClusteringAttack) and start > 1:
+        raise SettingError(
+            f"{key}.start", start, "it forges local models, which are sent in round 1; set later"
+        )
+    if later is None:
+        return (Phase(attack, start, stop, key),)
+    first = (Phase(attack, 1, 1, key),) if start == 1 else ()
+    key = f"{key}.later"
+    following = _resolved(key, later)
+    for name in _WHO:
+        if following.pop(name, None) is not None and isinstance(later, Mapping) and name in later:
+            raise SettingError(f"{key}.{name}", later[name], "belongs to the attack before it")
+    return (*first, *_phases(key, following, earliest=max(2, start), latest=stop))
+
+
+def _attack(key: str, config: Mapping[str, Any]) -> Attack:
+    if TARGET not in config:
+        raise SettingError(key, dict(config), f"names no attack: set name or {TARGET}")
+    attack = build(key, config)
+    if not isinstance(attack, Attack):
+        raise SettingError(
+            f"{key}.{TARGET}", config[TARGET], "must derive from LocalAttack or OmniscientAttack"
+        )
+    return attack
+
+
+def _resolved(key: str, entry: Any) -> dict[str, Any]:
+    """The settings of an entry, with those of the choice it names."""
+    if not isinstance(entry, str | Mapping):
+        raise SettingError(key, entry, "must name an attack, or be like {name: alie, z: 2}")
+    config: dict[str, Any] = {"name": entry} if isinstance(entry, str) else dict(entry)
+    while "name" in config:
+        name = str(config.pop("name"))
+        known = choices("attack")
+        if name not in known:
+            raise SettingError(
+                f"{key}.name", name, f"there is no such choice; known: {', '.join(known)}"
+            )
+        chosen: Any = OmegaConf.to_container(OmegaConf.load(CONF / "attack" / f"{name}.yaml"))
+        chosen.pop("defaults", None)
+        if "attacks" in chosen:
+            raise SettingError(f"{key}.name", name, "is several attacks: list them instead")
+        config = chosen | config
+    return config
+
+
+def _who(
+    *,
+    fraction: Annotated[float, Ge(0), Lt(0.5)] = 0.0,
+    machines: list[Annotated[int, Ge(0)]] | None = None,
+) -> None:
+    """The settings that say who attacks."""
+
+
+def _when(*, start: Annotated[int, Ge(1)] = 1, stop: Annotated[int, Ge(1)] | None = None) -> None:
+    """The settings that say when."""

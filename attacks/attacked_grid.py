@@ -1,0 +1,189 @@
+"""How omniscient attacks reach a federation: a Grid that forges the Byzantine machines' replies.
+
+The Byzantine clients run the honest program. Between the real Grid and the strategy, this one
+shows the attack all updates of the round and replaces those of the Byzantine machines, so that the
+same attack works on every engine.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from flwr.app import ConfigRecord, Message
+from flwr.serverapp import Grid
+from scipy.spatial.distance import cdist
+
+from tagma.arrays import Array, Labels, Mask
+from tagma.attacks.base import FederationView, OmniscientAttack
+from tagma.attacks.schedule import Adversary
+from tagma.errors import FederationError
+from tagma.grid_wrapper import PassingGrid
+from tagma.rng import stream
+from tagma.wire import ABOUT, MACHINE, MODEL, UPDATE, MalformedVector, pack, unpack, unpack_any
+
+Rehearsal = Callable[[Labels, Array], float]
+"""From the numbers of all machines that answer (m,) and what they would send (m, d) to the harm."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A sound reply, what it replies to and the update in it."""
+
+    instruction: Message
+    reply: Message
+    update: Array
+
+
+class AttackedGrid(PassingGrid):
+    """A Grid whose Byzantine machines collude; who they are is known by machine number.
+
+    `groups` is the true group of every machine, -1 for none; None if the task knows no groups.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        adversary: Adversary,
+        *,
+        groups: Labels | None,
+        rehearsal: Rehearsal,
+        dim: int,
+        seed: int,
+    ) -> None:
+        super().__init__(grid)
+        self._adversary = adversary
+        self._groups = np.zeros_like(adversary.byzantine, dtype=int) if groups is None else groups
+        self._rehearsal = rehearsal
+        self._dim = dim
+        self._seed = seed
+        self._machine_of_node: dict[int, int] = {}
+        self._introduced: dict[int, _Answer] = {}
+        """The honest machines' local models, as they came."""
+
+    def send_and_receive(
+        self, messages: Iterable[Message], *, timeout: float | None = None
+    ) -> Iterable[Message]:
+        """Exchange messages, with the replies of the Byzantine machines forged."""
+        sent = list(messages)
+        replies = list(self._grid.send_and_receive(sent, timeout=timeout))
+        if sent and sent[0].metadata.message_type.startswith("train"):
+            self._forge(sent, replies)
+        return replies
+
+    def _forge(self, sent: list[Message], replies: list[Message]) -> None:
+        """Replace what the liars sent; replies that are broken anyway are left to the strategy."""
+        asked = {message.metadata.message_id: message for message in sent}
+        answers: dict[int, _Answer] = {}
+        for reply in replies:
+            instruction = asked.get(reply.metadata.reply_to_message_id)
+            update = self._update_of(reply)
+            if instruction is not None and update is not None:
+                machine = self._machine(instruction, reply)
+                if machine is not None:
+                    answers[machine] = _Answer(instruction, reply, update)
+        if MODEL not in sent[0].content:
+            # Local models: who joins late meets those that were sent before as well.
+            self._introduced |= {
+                machine: answer
+                for machine, answer in answers.items()
+                if not self._adversary.byzantine[machine]
+            }
+            seen = answers | self._introduced
+        else:
+            seen = answers
+        round_number = int(sent[0].metadata.group_id)
+        for attack, machines in self._adversary.colluders_in(round_number):
+            random = stream(self._seed, "collusion", round_number, int(machines.argmax()))
+            view = self._view(seen, answers, machines, random)
+            if view is not None:
+                forged = self._forged(attack, view)
+                for machine, update in zip(view.machines.tolist(), forged, strict=True):
+                    answers[machine].reply.content[UPDATE] = pack(update)
+                    seen[machine] = answers[machine] = replace(answers[machine], update=update)
+
+    def _forged(self, attack: OmniscientAttack, view: FederationView) -> Array:
+        forged = np.asarray(attack.forge(view), dtype=np.float64)
+        if forged.shape != view.own.shape:
+            raise FederationError(
+                f"{type(attack).__name__}.forge gave an array of shape {forged.shape} instead of "
+                f"{view.own.shape}"
+            )
+        return forged
+
+    def _view(
+        self,
+        seen: dict[int, _Answer],
+        answers: dict[int, _Answer],
+        machines: Mask,
+        random: np.random.Generator,
+    ) -> FederationView | None:
+        """What the liars among `machines` see; None if there are none, or nobody honest.
+
+        Squads forge one after another: each tries its updates with what those before it send.
+        """
+        numbers = np.array(sorted(seen), dtype=np.int64)
+        honest, liars = ~self._adversary.byzantine[numbers], machines[numbers]
+        if not honest.any() or not liars.any():
+            return None
+        updates = np.array([seen[machine].update for machine in numbers.tolist()])
+        replying = np.isin(numbers, list(answers))
+
+        def rehearse(forged: Array) -> float:
+            tried = updates.copy()
+            tried[liars] = forged
+            return self._rehearsal(numbers[replying], tried[replying])
+
+        first = answers[int(numbers[liars][0])].instruction
+        models = None
+        if MODEL in first.content:
+            instructions = [seen[machine].instruction for machine in numbers.tolist()]
+            models = np.array([unpack_any(message.content[MODEL]) for message in instructions])
+        return FederationView(
+            round=int(first.metadata.group_id),
+            stage=first.metadata.message_type.partition(".")[2],
+            honest=updates[honest],
+            own=updates[liars],
+            honest_models=None if models is None else models[honest],
+            own_models=None if models is None else models[liars],
+            honest_groups=self._groups[numbers[honest]],
+            own_groups=_own_groups(self._groups[numbers], updates, honest, liars),
+            machines=numbers[liars],
+            random=random,
+            rehearse=rehearse,
+        )
+
+    def _machine(self, instruction: Message, reply: Message) -> int | None:
+        """The machine that was asked, as it said in round 1."""
+        node = instruction.metadata.dst_node_id
+        if instruction.metadata.group_id == "1":
+            about = reply.content.get(ABOUT)
+            number = about.get(MACHINE) if isinstance(about, ConfigRecord) else None
+            if isinstance(number, int) and 0 <= number < len(self._groups):
+                self._machine_of_node[node] = number
+        return self._machine_of_node.get(node)
+
+    def _update_of(self, reply: Message) -> Array | None:
+        try:
+            update = unpack(reply.content[UPDATE], self._dim)
+        except (MalformedVector, ValueError, KeyError):
+            return None
+        return update if np.isfinite(update).all() else None
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        """Not offered: an attack needs all replies of a round together."""
+        raise NotImplementedError("an attacked federation uses send_and_receive")
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
+        """Not offered: an attack needs all replies of a round together."""
+        raise NotImplementedError("an attacked federation uses send_and_receive")
+
+
+def _own_groups(groups: Labels, updates: Array, honest: Mask, liars: Mask) -> Labels:
+    """The groups of the liars: as given, or else that whose honest mean is nearest."""
+    own = groups[liars].copy()
+    if (own < 0).any():
+        names = np.unique(groups[honest])
+        means = np.array([updates[honest & (groups == name)].mean(axis=0) for name in names])
+        nearest = cdist(updates[liars][own < 0], means).argmin(axis=1)
+        own[own < 0] = names[nearest]
+    return own

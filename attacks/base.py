@@ -1,0 +1,140 @@
+"""The two kinds of attacks, by what they know.
+
+Local: a machine that sees its own data, the model it receives and the update an honest machine
+would send. It runs on the client, as a Flower mod, on every engine and in a container.
+
+Omniscient: colluding machines that see every honest update of the round before they answer, and
+the groups the honest machines really belong to. It runs on the server's side, around the Grid, on
+every engine.
+
+The strategy never learns which machines are Byzantine.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, NoReturn
+
+import numpy as np
+
+from tagma.arrays import Array, Labels
+from tagma.attacks.line_search import Rehearse
+from tagma.attacks.threat_model import OutOfSight, ThreatModel
+from tagma.tasks.task import Data, Task
+
+
+@dataclass(frozen=True)
+class LocalView:
+    """What one Byzantine machine sees in one round."""
+
+    machine: int
+    round: int
+    """1 is the round of the local models."""
+    stage: str
+    """What it was asked for: "erm", "gradient" or "local"."""
+    model: Array | None
+    """The model it received; None in the first round."""
+    past: list[Array]
+    """Its last honest updates of this stage before this one, oldest first; see `remembers`."""
+    random: np.random.Generator
+    """Its own random stream of this round."""
+
+    @property
+    def origin(self) -> "Array | float":
+        """What an update is measured from: the received model if it is a model itself, else 0."""
+        return self.model if self.stage == "local" and self.model is not None else 0.0
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Only for what is not there.
+        if name in FederationView.__dataclass_fields__ or hasattr(FederationView, name):
+            raise OutOfSight(
+                f"a local attack does not see `{name}`: derive from OmniscientAttack instead"
+            )
+        raise AttributeError(name)
+
+
+class LocalAttack:
+    """Base of local attacks. Overriding one of the methods is enough."""
+
+    threat: ClassVar[ThreatModel] = ThreatModel("its own updates", "its updates")
+    source: ClassVar[str] = ""
+    """Where it was published."""
+    remembers: int = 0
+    """How many earlier updates of the machine it wants to see."""
+
+    def data(self, task: Task, machine: int, random: np.random.Generator) -> Data:
+        """The data that the machine computes with; by default the honest ones."""
+        return task.data(machine)
+
+    def forge(self, honest: Array, view: LocalView) -> Array | None:
+        """What is sent instead of the honest update, by default that itself; None: nothing."""
+        return honest
+
+
+@dataclass(frozen=True)
+class FederationView:
+    """What colluding Byzantine machines see in one round.
+
+    Rows of `honest*` belong to the h honest machines, rows of `own*` to the b colluding ones.
+    """
+
+    round: int
+    """1 is the round of the local models."""
+    stage: str
+    """What the machines were asked for: "erm", "gradient" or "local"."""
+    honest: Array
+    """The updates of the honest machines, shape (h, d)."""
+    own: Array
+    """What the Byzantine machines would send if they were honest, shape (b, d)."""
+    honest_models: Array | None
+    """The models that the honest machines received, shape (h, d); None in the first round."""
+    own_models: Array | None
+    """The models that the Byzantine machines received, shape (b, d); None in the first round."""
+    honest_groups: Labels
+    """The true group of every honest machine, shape (h,); 0 for all where the task knows none."""
+    own_groups: Labels
+    """The group whose data a Byzantine machine was given, shape (b,); that of the nearest honest
+    mean where it was given those of none."""
+    machines: Labels
+    """The numbers of the Byzantine machines, shape (b,)."""
+    random: np.random.Generator
+    """The colluders' common random stream of this round."""
+    rehearse: Rehearse
+    """From forged updates (b, d) to the error that the defence would then have: the very defence
+    that is running, from its present state."""
+
+    def origin(self, liars: Labels) -> "Array | float":
+        """What updates of a cluster are measured from: its model if they are models, else 0."""
+        if self.stage != "local" or self.own_models is None:
+            return 0.0
+        return self.own_models[liars[0]]
+
+    def clusters(self) -> Iterator[tuple[Labels, Labels]]:
+        """Byzantine machines that act on the same model, with the honest ones that do: row numbers.
+
+        Those who received the same model; in the first round, which has none, those of a group.
+        """
+        if self.own_models is None or self.honest_models is None:
+            honest, own = self.honest_groups, self.own_groups
+        else:
+            models = np.vstack([self.honest_models, self.own_models])
+            numbers = np.unique(models, axis=0, return_inverse=True)[1].ravel()
+            honest, own = numbers[: len(self.honest)], numbers[len(self.honest) :]
+        for cluster in np.unique(own):
+            yield np.flatnonzero(own == cluster), np.flatnonzero(honest == cluster)
+
+
+class OmniscientAttack:
+    """Base of omniscient attacks."""
+
+    threat: ClassVar[ThreatModel] = ThreatModel(
+        "every update and group", "its updates", colludes=True
+    )
+    source: ClassVar[str] = ""
+    """Where it was published."""
+
+    def forge(self, view: FederationView) -> Array:
+        """The updates that the Byzantine machines send, shape (b, d)."""
+        raise NotImplementedError
+
+
+Attack = LocalAttack | OmniscientAttack

@@ -1,0 +1,1 @@
+"""Attacks by a client that sees its own data, updates and model only."""

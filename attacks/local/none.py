@@ -1,0 +1,10 @@
+"""No attack: every machine is honest."""
+
+from tagma.attacks.base import LocalAttack
+from tagma.attacks.threat_model import ThreatModel
+
+
+class NoAttack(LocalAttack):
+    """Changes nothing."""
+
+    threat = ThreatModel("nothing", "nothing")

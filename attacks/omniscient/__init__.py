@@ -1,0 +1,1 @@
+"""Attacks by colluding clients that see every honest update of the round."""

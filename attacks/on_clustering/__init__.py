@@ -1,0 +1,1 @@
+"""Attacks on stage II: colluding clients that forge local models to spoil the clusters."""

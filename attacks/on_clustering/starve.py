@@ -1,0 +1,22 @@
+"""Starve: all liars into the smallest true cluster, where they are most likely the majority."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge
+
+from tagma.arrays import Array
+from tagma.attacks.on_clustering.forged_local_models import ClusteringAttack
+from tagma.attacks.on_clustering.honest_groups import Landscape
+from tagma.attacks.on_clustering.infiltrate import around
+
+
+class Starve(ClusteringAttack):
+    """Omniscient and colluding."""
+
+    def __init__(self, *, rho: Annotated[float, Ge(0)] = 1.0) -> None:
+        self.rho = rho
+
+    def place(self, honest: Landscape, count: int, random: np.random.Generator) -> Array:
+        """Around the centre of the smallest group."""
+        return around(honest, honest.smallest(), self.rho, count, random)

@@ -1,0 +1,94 @@
+"""A federation of least-squares machines as arrays: the same data, without messages.
+
+A gradient is H_i w - b_i, so that a round of stage III costs one product per machine, and an
+experiment can run hundreds of federations. The algorithm that runs is the real one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagma.arrays import Array, Labels, Mask
+from tagma.attacks.adversary import adversary_of
+from tagma.client.local_client import make_machine
+from tagma.errors import TagmaError
+from tagma.server.results.scores import estimation_error
+from tagma.settings import Settings, compose
+from tagma.strategies.algorithms.three_stage import Algorithm, State
+from tagma.tasks.task import LeastSquares, Truth
+from tagma.tasks.task_choice import task_of
+
+
+@dataclass(frozen=True)
+class ArrayFederation:
+    """What m machines would send."""
+
+    settings: Settings
+    erms: Array
+    """Local models, shape (m, d)."""
+    hessians: Array
+    """X_i^T X_i / n, shape (m, d, d)."""
+    targets: Array
+    """X_i^T y_i / n, shape (m, d)."""
+    truth: Truth
+    byzantine: Mask
+
+    def gradients(self, models: Array) -> Array:
+        """The gradient of every machine at its own model, both of shape (m, d)."""
+        return np.einsum("mij,mj->mi", self.hessians, models) - self.targets
+
+
+def array_federation(overrides: Sequence[str]) -> ArrayFederation:
+    """The machines that the overrides describe; liars may only change their data."""
+    settings = compose(tuple(overrides))
+    task, adversary = task_of(settings), adversary_of(settings)
+    truth = task.truth()
+    if truth is None or not isinstance(task, LeastSquares):
+        raise TagmaError("task: an array federation needs least squares with known clusters")
+    machines = []
+    for number in range(task.machines):
+        squad = adversary.squad_of(number)
+        machines.append(make_machine(settings, number, squad.local_in(1) if squad else None))
+    inputs = [machine.data.inputs for machine in machines]
+    return ArrayFederation(
+        settings=settings,
+        erms=np.array([machine.erm() for machine in machines]),
+        hessians=np.array([x.T @ x / len(x) for x in inputs]),
+        targets=np.array(
+            [
+                x.T @ machine.data.targets / len(x)
+                for x, machine in zip(inputs, machines, strict=True)
+            ]
+        ),
+        truth=truth,
+        byzantine=adversary.byzantine,
+    )
+
+
+def descend(
+    algorithm: Algorithm, federation: ArrayFederation, rounds: int, flipped: Mask | None = None
+) -> State:
+    """The state after so many rounds; the gradients of `flipped` machines change their sign."""
+    machines = np.arange(len(federation.erms))
+    state = algorithm.begin(machines, federation.erms)
+    for _ in range(rounds):
+        gradients = federation.gradients(state.models[state.labels])
+        if flipped is not None:
+            gradients[flipped] *= -1
+        state = algorithm.advance(state, machines, gradients)
+    return state
+
+
+def pooled_error(federation: ArrayFederation, labels: Labels, counts: Mask) -> float:
+    """The estimation error of one least-squares fit per cluster to all data that count.
+
+    It is where stage III with the mean ends: twenty rounds reach it to many digits.
+    """
+    models = [
+        np.linalg.lstsq(federation.hessians[rows].sum(axis=0),
+                        federation.targets[rows].sum(axis=0), rcond=None)[0]
+        for k in np.unique(labels)
+        if (rows := counts & (labels == k)).any()
+    ]  # fmt: skip
+    return estimation_error(np.array(models), federation.truth.centres)

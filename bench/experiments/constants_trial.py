@@ -1,0 +1,92 @@
+"""What the constants of `preset=tagma` do: each one alone, a little and much smaller and larger."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from tagma.arrays import Labels, Mask
+from tagma.bench.experiments.array_federation import array_federation, descend, pooled_error
+from tagma.bench.experiments.beyond_trial import TASK, score
+from tagma.server.results.scores import estimation_error
+from tagma.strategies.aggregation import filtered, mean
+from tagma.strategies.aggregation.filtered import FACTOR, REMOVABLE
+from tagma.strategies.algorithms.optimiser import GradientStep
+from tagma.strategies.algorithms.three_stage import ThreeStageAlgorithm
+from tagma.strategies.clustering import density
+from tagma.strategies.clustering.density.constants import DEFAULTS, Constants
+from tagma.strategies.screening.reply_check import Limits
+from tagma.strategies.screening.standing import Screening
+
+_TIMES = (0.5, 0.8, 1.25, 2)
+
+
+def stage_two_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
+    """The clusters of one federation, with every constant of stage II changed."""
+    federation = array_federation([*TASK, *overrides, f"seed={seed}"])
+    return {
+        "true k": len(federation.truth.centres),
+        "variants": {name: score(federation, changed) for name, changed in changed_constants()},
+    }
+
+
+def stage_three_trial(*, seed: int) -> dict[str, Any]:
+    """Liars who pass stage II: 30 % of every cluster send flipped gradients, or nobody does.
+
+    Errors over those of the mean of the others, and the share of honest machines excluded, with
+    every constant of stage III changed.
+    """
+    federation = array_federation([*TASK, "attack=none", f"seed={seed}"])
+    result = {}
+    for name, limits, factor, removable in changed_limits():
+        for kind, share in (("flipped", 0.3), ("none", 0.0)):
+            liars = _first_of_each(federation.truth.labels, share)
+            algorithm = ThreeStageAlgorithm(
+                cluster=lambda machines, erms: density(erms),
+                aggregate=filtered(mean, factor=factor, removable=removable),
+                optimiser=GradientStep(step=1.0),
+                screening=Screening(quarantine=True, reply_check=True, limits=limits),
+            )
+            state = descend(algorithm, federation, 20, flipped=liars)
+            error = estimation_error(state.models, federation.truth.centres)
+            result[f"{name}, {kind}"] = {
+                "ratio": error / pooled_error(federation, federation.truth.labels, ~liars),
+                "honest excluded": float(state.standing.excluded[~liars].mean()),
+            }
+    return result
+
+
+def changed_constants() -> Iterator[tuple[str, Constants]]:
+    """Names of changes, and the constants with them; a change that rounding undoes is none."""
+    for field in fields(DEFAULTS):
+        value = getattr(DEFAULTS, field.name)
+        for times in _TIMES:
+            changed = type(value)(value * times)
+            if changed != value:
+                yield f"{field.name} x {times:g}", replace(DEFAULTS, **{field.name: changed})
+
+
+def changed_limits() -> Iterator[tuple[str, Limits, float, float]]:
+    """The same for the limits of the reply check, and factor and share of the spectral filter."""
+    limits = Limits()
+    yield "as they are", limits, FACTOR, REMOVABLE
+    for times in _TIMES:
+        word = f"x {times:g}"
+        for field in fields(limits):
+            value = getattr(limits, field.name)
+            changed = type(value)(round(value * times, 6))
+            if changed != value:
+                new = replace(limits, **{field.name: changed})
+                yield f"{field.name} {word}", new, FACTOR, REMOVABLE
+        yield f"factor {word}", limits, FACTOR * times, REMOVABLE
+        yield f"removable {word}", limits, FACTOR, REMOVABLE * times
+
+
+def _first_of_each(labels: Labels, share: float) -> Mask:
+    """The first machines of every cluster."""
+    chosen = np.zeros(len(labels), dtype=bool)
+    for k in np.unique(labels):
+        rows = np.flatnonzero(labels == k)
+        chosen[rows[: round(share * len(rows))]] = True
+    return chosen

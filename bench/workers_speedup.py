@@ -1,0 +1,83 @@
+"""`tagma bench workers`: how much faster two workers are than one.
+
+Both do the same cells of a grid, block by block and in turns, so that whatever else the machine
+does meets both alike. Their processes are up and warm before the clock starts.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.table import Table
+
+from tagma.bench.cells import Cell
+from tagma.bench.grid.expand import expand
+from tagma.bench.grid.plan import read_plan
+from tagma.bench.local_workers import LocalWorkers
+from tagma.errors import TagmaError
+from tagma.launch.console import console, notices, say
+
+_HELP = """tagma bench workers [GRID] [settings]: cells per second with one worker and with two.
+
+Fails unless two are at least 1.7 times as fast as one. Nothing is kept.
+  tagma bench workers                       the grid `standard`, its first seed
+  tagma bench workers quick rounds=5        another grid, with settings as in `tagma bench`"""
+
+_REQUIRED = 1.7
+_BLOCK = 24
+"""Cells in a turn: enough that the last of them, which runs alone, hardly counts."""
+
+
+def main(arguments: list[str]) -> None:
+    """Measure and compare."""
+    if "--help" in arguments or "-h" in arguments:
+        say(_HELP)
+        return
+    named = bool(arguments) and "=" not in arguments[0]
+    name, settings = (arguments[0], arguments[1:]) if named else ("standard", arguments)
+    places = expand(read_plan(name, ["seeds=1", *settings]))
+    seconds = _measure([place.cell for place in places])
+    table = Table(title=f"{len(places)} cells of {name}", title_justify="left")
+    for column in ("workers", "cells/s", "times one"):
+        table.add_column(column, justify="right")
+    for count, taken in seconds.items():
+        table.add_row(str(count), f"{len(places) / taken:.2f}", f"{seconds[1] / taken:.2f}")
+    console.print(table)
+    ratio = seconds[1] / seconds[2]
+    if ratio < _REQUIRED:
+        raise TagmaError(f"two workers are only {ratio:.2f} times as fast as one, not {_REQUIRED}")
+
+
+def _measure(cells: Sequence[Cell]) -> dict[int, float]:
+    """The seconds that all cells take, by the number of workers."""
+    seconds = {1: 0.0, 2: 0.0}
+    with TemporaryDirectory() as scratch:
+        pools = {count: LocalWorkers(count, Path(scratch)) for count in seconds}
+        try:
+            for count, pool in pools.items():
+                _run(pool, cells[:count])
+            for start in range(0, len(cells), _BLOCK):
+                notices.print(f"{start} of {len(cells)} cells ...", highlight=False)
+                for count, pool in pools.items():
+                    begin = time.monotonic()
+                    _run(pool, cells[start : start + _BLOCK])
+                    seconds[count] += time.monotonic() - begin
+        finally:
+            for pool in pools.values():
+                pool.close()
+    return seconds
+
+
+def _run(pool: LocalWorkers, cells: Sequence[Cell]) -> None:
+    """Run the cells, as many at a time as there are workers."""
+    waiting, running = list(cells), 0
+    while waiting or running:
+        while waiting and pool.free:
+            cell = waiting.pop()
+            pool.start(cell.key, cell)
+            running += 1
+        for end in pool.ended(60.0):
+            running -= 1
+            if end.error:
+                raise TagmaError(f"a cell failed: {end.error}")

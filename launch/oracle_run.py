@@ -1,0 +1,33 @@
+"""The error of the oracle, to compare a run with."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tagma.launch.engines import inprocess
+from tagma.server.results.run_folder import read_metrics
+from tagma.settings import Settings, compose
+from tagma.tasks.task_choice import task_of
+
+_INSTEAD = [
+    *("strategy=oracle", "engine=inprocess", "evaluate=false"),
+    *("checkpoint_every=0", "resume=false"),
+]
+
+
+def oracle_errors(settings: Settings) -> dict[str, Any]:
+    """What metrics.json says of the same federation with the true clusters given."""
+    if not settings.oracle or task_of(settings).truth() is None:
+        return {}
+    kept = [text for text in settings.overrides if not text.lstrip("+~").startswith("engine")]
+    # Where liars are kept out, the yardstick is a federation without them.
+    without_liars = settings.quarantine or settings.reply_check
+    instead = [*_INSTEAD, f"strategy.exclude_byzantine={without_liars}"]
+    with TemporaryDirectory() as scratch:
+        inprocess.run(compose([*kept, *instead]), Path(scratch), observer=lambda event: None)
+        metrics = read_metrics(Path(scratch))
+    return {
+        "oracle_without_liars": without_liars,
+        "oracle_error": metrics["estimation_error"],
+        "oracle_error_per_round": metrics["estimation_error_per_round"],
+    }

@@ -1,0 +1,101 @@
+"""A bench folder read into a `Bench`: bench.json and the CSV tables beside it.
+
+`bench.json` and `table.csv` are required; what else is missing leaves its part of the page out.
+"""
+
+import csv
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tagma.errors import TagmaError
+from tagma.report.bench_data import Axis, Bench, GridCell
+from tagma.report.run_data import Curve
+
+INDEX, TABLE = "bench.json", "table.csv"
+REFERENCE = "error_without_liars"
+ROLES = ("attack", "defence", "fraction")
+_TIMES = ("seconds", "cpu_seconds", "clustering_seconds", "rounds_seconds", "messages")
+
+
+def read_bench(folder: Path) -> Bench:
+    """Read a bench folder; a file that is missing or not what it should be is a `TagmaError`."""
+    try:
+        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        return _bench(folder, index)
+    except FileNotFoundError as error:
+        raise TagmaError(f"{folder}: {error.filename} is missing") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise TagmaError(f"{folder}: {INDEX} or the tables beside it are damaged ({why})") from None
+
+
+def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
+    axes = tuple(
+        Axis(
+            key=str(axis["key"]),
+            label=str(axis.get("label") or axis["key"]),
+            role=str(axis.get("role")) if axis.get("role") in ROLES else "other",
+            values=tuple(str(value) for value in axis["values"]),
+        )
+        for axis in index["axes"]
+    )
+    metric = str(index.get("metric") or "estimation_error")
+    metrics = {metric, REFERENCE, "misclustering", *map(str, index.get("metrics") or ())}
+    times = {row["cell"]: _numbers(row, _TIMES) for row in _rows(folder / "timings.csv")}
+    errors = _curves(folder / "rounds.csv", "round", "estimation_error")
+    shares = _curves(folder / "iterations.csv", "iteration", "misclustering")
+    cells = tuple(
+        GridCell(
+            key=row["cell"],
+            values={axis.key: row[axis.key] for axis in axes},
+            seed=row["seed"],
+            status=row["status"],
+            reason=row["reason"],
+            numbers=_numbers(row, metrics) if row["status"] == "ok" else {},
+            times=times.get(row["cell"], {}),
+            error_curve=errors.get(row["cell"]),
+            misclustering_curve=shares.get(row["cell"]),
+        )
+        for row in _rows(folder / TABLE, required=True)
+    )
+    settings = index.get("settings")
+    return Bench(
+        folder=folder,
+        name=str(index["name"]),
+        title=str(index.get("title") or index["name"]),
+        command=str(index.get("command") or ""),
+        metric=metric,
+        axes=axes,
+        cells=cells,
+        total=int((index.get("cells") or {}).get("total", len(cells))),
+        versions={str(k): str(v) for k, v in (index.get("versions") or {}).items()},
+        machines=tuple(str(machine) for machine in index.get("machines") or ()),
+        settings=None if not settings else str(settings),
+    )
+
+
+def _rows(path: Path, required: bool = False) -> Iterator[dict[str, str]]:
+    if not path.exists() and not required:
+        return
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            yield {key: value or "" for key, value in row.items() if key is not None}
+
+
+def _numbers(row: Mapping[str, str], names: Any) -> dict[str, float]:
+    """The numbers that are there; one that is not a number counts as diverged."""
+    found = {name: float(row[name]) for name in names if row.get(name)}
+    return {name: math.inf if math.isnan(value) else value for name, value in found.items()}
+
+
+def _curves(path: Path, step: str, column: str) -> dict[str, Curve]:
+    """The curve of each cell, in the order of its steps; infinity where it diverged."""
+    points: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for row in _rows(path):
+        value = float(row[column] or "inf")
+        points[row["cell"]].append((int(row[step]), math.inf if math.isnan(value) else value))
+    return {cell: tuple(value for _, value in sorted(curve)) for cell, curve in points.items()}

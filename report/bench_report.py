@@ -1,0 +1,83 @@
+"""`report.html` of a bench folder: one page that needs no network, no server and no JavaScript."""
+
+from pathlib import Path
+
+from tagma.atomic_file import whole_file
+from tagma.report import bench_headline, bench_tables
+from tagma.report.bands_chart import band_look
+from tagma.report.bench_data import Bench
+from tagma.report.bench_figures import (
+    OURS,
+    heatmap_sheet,
+    iterations_sheet,
+    keys,
+    leaderboard_sheet,
+    metric_name,
+    rounds_sheet,
+    seconds_sheet,
+    shown,
+    sweep_sheets,
+)
+from tagma.report.bench_reading import read_bench
+from tagma.report.figure_files import write_sheets
+from tagma.report.leaderboard import leaderboard
+from tagma.report.randomisation_test import LEAST_SEEDS
+from tagma.report.run_headline import NOT_KNOWN
+from tagma.report.templating import environment
+from tagma.report.worst_case_pictures import places
+
+
+def write_bench_report(folder: Path) -> Path:
+    """Write `folder/report.html` from the tables beside it, and return its path.
+
+    Its figures, and the numbers in them, are also files in `folder/figures/`.
+    """
+    path = folder / "report.html"
+    page = _write(read_bench(folder), folder / "figures")
+    # Reasons of failures may hold a lone surrogate, which no encoding can write.
+    with whole_file(path) as partial:
+        partial.write_text(page, encoding="utf-8", errors="replace")
+    return path
+
+
+def _write(bench: Bench, figures: Path) -> str:
+    """The page; the figures are written on the way. Everything that came from a file is escaped."""
+    standings = leaderboard(bench)
+    pictures, unreadable = places(bench, standings)
+    sheets = {
+        "leaderboard": leaderboard_sheet(bench, standings),
+        "heatmap": heatmap_sheet(bench, standings),
+        "rounds": rounds_sheet(bench),
+        "iterations": iterations_sheet(bench),
+        "seconds": seconds_sheet(bench),
+    }
+    sweeps = sweep_sheets(bench)
+    drawn = [*sheets.values(), *sweeps, *(place.sheet for place in pictures)]
+    write_sheets(figures, [sheet for sheet in drawn if sheet is not None], OURS)
+    return (
+        environment()
+        .get_template("bench.html.j2")
+        .render(
+            bench=bench,
+            verdict=bench_headline.bench_verdict(bench, standings),
+            figures=bench_headline.bench_figures_row(bench),
+            standings=standings,
+            standing_words=bench_headline.standing_words,
+            under_words=bench_headline.under_words,
+            least_seeds=LEAST_SEEDS,
+            interval_words=bench_headline.interval_words,
+            metric=metric_name(bench),
+            defence_look=band_look,
+            shown=shown,
+            not_known=NOT_KNOWN,
+            sweeps=sweeps,
+            places=pictures,
+            unreadable=unreadable,
+            keys=keys(bench),
+            spent=bench_tables.spent_rows(bench),
+            failed=bench_tables.failed_rows(bench),
+            most=bench_tables.SHOWN_CELLS,
+            clusters=max((len(place.run.clusters) for place in pictures), default=0),
+            **sheets,
+        )
+    )

@@ -1,0 +1,75 @@
+"""The rows of the tables on a bench's page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagma.report.bench_data import Bench, GridCell
+from tagma.report.run_tables import shorten_reason
+
+SHOWN_CELLS = 2000
+
+
+@dataclass(frozen=True)
+class SpentRow:
+    """Times of a defence's runs: medians."""
+
+    setting: str
+    defence: str
+    runs: int
+    seconds: float | None
+    cpu: float | None
+    clustering: float | None
+    rounds: float | None
+    messages: float | None
+
+
+@dataclass(frozen=True)
+class FailedRow:
+    """Cells that failed alike."""
+
+    where: tuple[str, ...]
+    seeds: str
+    status: str
+    reason: str
+
+
+def spent_rows(bench: Bench) -> list[SpentRow]:
+    """One row per setting and defence that has times."""
+    groups: dict[tuple[str, str], list[GridCell]] = {}
+    for cell in bench.cells:
+        if cell.times:
+            groups.setdefault((bench.setting(cell), bench.defence(cell)), []).append(cell)
+    order = [(s, d) for s in bench.settings_varied for d in bench.defences if (s, d) in groups]
+    return [
+        SpentRow(
+            setting,
+            defence,
+            len(groups[setting, defence]),
+            *(
+                _median(groups[setting, defence], name)
+                for name in (
+                    "seconds", "cpu_seconds", "clustering_seconds", "rounds_seconds", "messages",
+                )
+            ),
+        )
+        for setting, defence in order
+    ]  # fmt: skip
+
+
+def _median(cells: Sequence[GridCell], name: str) -> float | None:
+    values = [cell.times[name] for cell in cells if name in cell.times]
+    return float(np.median(values)) if values else None
+
+
+def failed_rows(bench: Bench) -> list[FailedRow]:
+    """The cells without a result; seeds that failed alike share a row."""
+    groups: dict[tuple[tuple[str, ...], str, str], list[str]] = {}
+    for cell in bench.failed:
+        where = tuple(cell.values[axis.key] for axis in bench.axes)
+        groups.setdefault((where, cell.status, cell.reason), []).append(cell.seed)
+    return [
+        FailedRow(where, ", ".join(seeds), status, shorten_reason(reason))
+        for (where, status, reason), seeds in groups.items()
+    ]

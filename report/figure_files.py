@@ -1,0 +1,145 @@
+"""Figures as files: NAME.svg to put into a paper, NAME.csv with the numbers that are in it.
+
+A sheet may have several panels; they stand in rows, with a key under them. Other programs than
+browsers know no CSS variables, so the light colours are written out.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tagma.atomic_file import whole_file
+from tagma.report.templating import environment
+
+MARGIN, GAP, LETTER, LINE = 14, 26, 7.4, 24
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class Key:
+    """An entry of the key: what a mark means; `x` and `y` are its place on the sheet."""
+
+    shape: str
+    style: str
+    words: str
+    x: float = 0.0
+    y: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A figure: its panels, `across` of them in a row, and its data as a table.
+
+    A panel has an id, a title, a description, a width and a height, and a `kind`: the macro of
+    templates/figures.svg.j2 that draws it.
+    """
+
+    name: str
+    title: str
+    panels: tuple[Any, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    keys: tuple[Key, ...] = ()
+    across: int = 3
+
+
+@dataclass(frozen=True)
+class _Place:
+    figure: Any
+    x: float
+    y: float
+
+
+@dataclass
+class _Layout:
+    """Panels in rows, then the key; grows as they are placed."""
+
+    width: float = 0.0
+    height: float = MARGIN
+    places: list[_Place] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)
+
+
+def write_sheets(folder: Path, sheets: Sequence[Sheet], ours: Iterable[str] = ()) -> None:
+    """Write every sheet; files of earlier ones, as the globs in `ours` name them, are removed."""
+    folder.mkdir(exist_ok=True)
+    for stale in (
+        file for name in ours for end in ("svg", "csv") for file in folder.glob(f"{name}.{end}")
+    ):
+        stale.unlink(missing_ok=True)  # another process may be at it, too
+    for sheet in sheets:
+        with whole_file(folder / f"{sheet.name}.svg") as partial:
+            partial.write_text(draw(sheet), encoding="utf-8")
+        with (
+            whole_file(folder / f"{sheet.name}.csv") as partial,
+            partial.open("w", encoding="utf-8", errors="replace", newline="") as file,
+        ):
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(sheet.columns)
+            table.writerows([_plain(value) for value in row] for row in sheet.rows)
+
+
+def draw(sheet: Sheet) -> str:
+    """The sheet as an SVG document. What XML cannot hold, of a machine's words, is replaced."""
+    layout = _lay_out(sheet)
+    drawn = (
+        environment()
+        .get_template("sheet.svg.j2")
+        .render(
+            sheet=sheet,
+            width=round(layout.width),
+            height=round(layout.height),
+            places=layout.places,
+            keys=layout.keys,
+            style=_style(),
+        )
+    )
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", drawn)
+
+
+def _lay_out(sheet: Sheet) -> _Layout:
+    layout = _Layout()
+    for start in range(0, len(sheet.panels), sheet.across):
+        x = float(MARGIN)
+        row = sheet.panels[start : start + sheet.across]
+        for figure in row:
+            layout.places.append(_Place(figure, x, layout.height))
+            x += figure.width + GAP
+        layout.width = max(layout.width, x - GAP + MARGIN)
+        layout.height += max(figure.height for figure in row) + GAP
+    layout.height += MARGIN - GAP
+    for key in _in_lines(sheet.keys, layout.width):
+        layout.keys.append(Key(key.shape, key.style, key.words, key.x, key.y + layout.height))
+    if layout.keys:
+        layout.height = layout.keys[-1].y + LINE
+    return layout
+
+
+def _in_lines(keys: Sequence[Key], width: float) -> Iterator[Key]:
+    x, y = MARGIN + 8.0, LINE / 2
+    for key in keys:
+        needed = 14 + LETTER * len(key.words) + 18
+        if x > MARGIN + 8 and x + needed > width:
+            x, y = MARGIN + 8.0, y + LINE
+        yield Key(key.shape, key.style, key.words, x, y)
+        x += needed
+
+
+def _style() -> str:
+    """The figures' CSS with the light colours in place of their names."""
+    source = environment().loader
+    assert source is not None
+    palette, rules = (
+        source.get_source(environment(), name)[0] for name in ("palette.css", "figures.css")
+    )
+    light = palette.partition("}")[0]
+    values = dict(re.findall(r"--([\w-]+): ([^;]+);", light))
+    return re.sub(r"var\(--([\w-]+)\)", lambda name: values[name[1]], rules)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers in full, so that reading them gives them back."""
+    return "" if value is None else repr(value) if isinstance(value, float) else value

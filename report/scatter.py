@@ -1,0 +1,233 @@
+"""Figure 3: the stage-I vectors in the plane, as the run grouped them and as they truly are.
+
+A ball's shadow on the plane is a disc of the same radius about the shadow of its centre: a machine
+outside the disc is outside the ball, one inside may be outside in a direction that is not shown.
+
+Marks differ by colour and shape: 7 colours (Okabe and Ito's but black) times 7 shapes, paired so
+that the first 49 clusters differ, and the first 7 differ in both.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tagma.report.axes import LinearAxis, Tick
+from tagma.report.cluster_matching import match_clusters, misplaced
+from tagma.report.number_format import count, times_power
+from tagma.report.picture_frame import BEYOND, Frame, choose_frame
+from tagma.report.run_data import Machine, Point, Run
+
+SIZE = 480
+LEFT, RIGHT, TOP, BOTTOM = 52, 472, 34, 454
+INSET = 7.0
+HUGE = 1e5
+SHAPES = ("circle", "square", "triangle", "diamond", "nabla", "star", "hourglass")
+
+Placed = tuple[Machine, Point]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A shape at a place in pixels, turned by degrees; `tag` stands beside it."""
+
+    x: float
+    y: float
+    shape: str
+    style: str
+    words: str
+    machine: str = ""
+    turn: float = 0.0
+    tag: str = ""
+
+
+@dataclass(frozen=True)
+class Ball:
+    """What a cluster trims by, in pixels."""
+
+    x: float
+    y: float
+    radius: float
+    style: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One of the two panels; both have the same axes."""
+
+    id: str
+    title: str
+    heading: str
+    description: str
+    marks: tuple[Mark, ...]
+    balls: tuple[Ball, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    x_label: str
+    y_label: str
+    scale: float
+
+    kind = "panel"
+    width, height = SIZE, SIZE + 20
+    left, right, top, bottom = LEFT, RIGHT, TOP, BOTTOM
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Both panels (`truth` is `None` where not known) and what lies outside them."""
+
+    found: Panel
+    truth: Panel | None
+    outside: str
+    lost: dict[int, int]
+    misplaced: int
+
+
+def look(cluster: int) -> tuple[str, str]:
+    """A cluster's shape and CSS classes: its colour, and its number to single it out by."""
+    colour, turn = cluster % 7, cluster // 7
+    return SHAPES[(cluster + turn) % 7], f"c{colour} k{cluster}"
+
+
+def draw_picture(run: Run, name: str = "") -> Picture | None:
+    """Figure 3, or `None` if no machine has a place in the plane; `name` sets apart its ids."""
+    frame = choose_frame(run.machines)
+    if frame is None:
+        return None
+    plane = _Plane(frame, len(run.machines), name)
+    matched = match_clusters(run.machines, len(run.clusters))
+    placed = [(machine, machine.place) for machine in run.machines if machine.place is not None]
+    return Picture(
+        found=_found(plane, placed, run),
+        truth=_truth(plane, placed, matched),
+        outside=_outside(frame, placed),
+        lost={true: found for true, found in matched.items() if found >= len(run.clusters)},
+        misplaced=sum(misplaced(machine, matched) for machine in run.machines),
+    )
+
+
+class _Plane:
+    """Marks in pixels; one outside the frame becomes an arrow on its edge, pointing at it."""
+
+    def __init__(self, frame: Frame, machines: int, name: str) -> None:
+        self.frame = frame
+        self.name = name
+        self.scale = 1.0 if machines <= 150 else 0.8 if machines <= 400 else 0.6
+        self.x = LinearAxis(frame.x - frame.half, frame.x + frame.half, LEFT, RIGHT)
+        self.y = LinearAxis(frame.y - frame.half, frame.y + frame.half, BOTTOM, TOP)
+
+    def mark(self, place: Point, shape: str, style: str, words: str, machine: str = "") -> Mark:
+        if self.frame.contains(place):
+            x, y = self.x.place(place[0]), self.y.place(place[1])
+            return Mark(x, y, shape, style, words, machine)
+        edge = self.frame.edge(place)
+        x = min(RIGHT - INSET, max(LEFT + INSET, self.x.place(edge[0])))
+        y = min(BOTTOM - INSET, max(TOP + INSET, self.y.place(edge[1])))
+        turn = math.degrees(math.atan2(y - (TOP + BOTTOM) / 2, x - (LEFT + RIGHT) / 2))
+        return Mark(x, y, "arrow", f"{style} far", f"{words}, outside the frame", machine, turn)
+
+    def ball(self, centre: Point, radius: float | None, style: str) -> Ball | None:
+        """The disc about a centre; `None` if there is none that reaches into the frame."""
+        if radius is None or not math.isfinite(radius) or not all(map(math.isfinite, centre)):
+            return None
+        reach = self.frame.half + radius
+        if max(abs(centre[0] - self.frame.x), abs(centre[1] - self.frame.y)) > min(reach, BEYOND):
+            return None
+        pixels = (RIGHT - LEFT) / (2 * self.frame.half)
+        x = LEFT + pixels * (centre[0] - self.frame.x + self.frame.half)
+        y = BOTTOM - pixels * (centre[1] - self.frame.y + self.frame.half)
+        return Ball(x, y, pixels * radius, style) if pixels * radius < HUGE else None
+
+    def panel(
+        self, part: str, title: str, description: str, marks: list[Mark], balls: list[Ball]
+    ) -> Panel:
+        return Panel(
+            id=f"{self.name}{part}",
+            title=f"{title}: the machines’ first answers in the plane",
+            heading=title,
+            description=description,
+            marks=tuple(marks),
+            balls=tuple(balls),
+            x_ticks=self.x.ticks(5),
+            y_ticks=self.y.ticks(5),
+            x_label=f"first principal direction{times_power(self.x.exponent)}",
+            y_label=f"second principal direction{times_power(self.y.exponent)}",
+            scale=self.scale,
+        )
+
+
+def _found(plane: _Plane, machines: Sequence[Placed], run: Run) -> Panel:
+    marks = []
+    for machine, place in machines:
+        shape, style = ("reject", "out") if machine.assigned is None else look(machine.assigned)
+        style += " hollow" if machine.trimmed else ""
+        marks.append(plane.mark(place, shape, style, describe(machine), machine.name))
+    radii = [cluster.radius for cluster in run.clusters]
+    balls = [
+        plane.ball(centre, radius, look(number)[1])
+        for number, (centre, radius) in enumerate(zip(run.centres, radii, strict=False))
+    ]
+    for number, centre in enumerate(run.centres):
+        if all(map(math.isfinite, centre)):
+            style = f"{look(number)[1]} centre"
+            mark = plane.mark(centre, "plus", style, f"centre of cluster {number}")
+            marks.append(replace(mark, tag=str(number)))
+    trimmed = sum(machine.trimmed for machine, _ in machines)
+    shown = [ball for ball in balls if ball is not None]
+    return plane.panel(
+        "found",
+        "As found",
+        f"{count(len(machines), 'machine')} by the cluster the run put them in, "
+        f"{trimmed} of them trimmed, and {count(len(run.centres), 'cluster centre')}"
+        f"{' with their balls' if shown else ''}.",
+        marks,
+        shown,
+    )
+
+
+def _truth(plane: _Plane, machines: Sequence[Placed], matched: dict[int, int]) -> Panel | None:
+    if not matched and not any(machine.byzantine for machine, _ in machines):
+        return None
+    marks, rings = [], []
+    for machine, place in machines:
+        words = describe(machine)
+        if machine.byzantine:
+            at = "" if machine.assigned is None else f" k{machine.assigned}"
+            marks.append(plane.mark(place, "cross", f"byzantine{at}", words, machine.name))
+            continue
+        label = None if machine.true is None else matched[machine.true]
+        shape, style = ("dot", "out") if label is None else look(label)
+        marks.append(plane.mark(place, shape, style, words, machine.name))
+        if misplaced(machine, matched) and plane.frame.contains(place):
+            rings.append(plane.mark(place, "ring", f"k{label} wrong", words))
+    byzantine = sum(bool(machine.byzantine) for machine, _ in machines)
+    return plane.panel(
+        "truth",
+        "The truth",
+        f"The same machines: {len(machines) - byzantine} honest by their true cluster, "
+        f"{byzantine} Byzantine; {len(rings)} honest in the wrong cluster are ringed.",
+        marks + rings,
+        [],
+    )
+
+
+def describe(machine: Machine) -> str:
+    """A machine's facts in one line."""
+    home = "no cluster" if machine.assigned is None else f"cluster {machine.assigned}"
+    facts = [f"found in {home}"]
+    if machine.trimmed:
+        facts.append("trimmed")
+    if machine.byzantine:
+        facts.append("Byzantine")
+    elif machine.true is not None:
+        facts.append(f"truly of cluster {machine.true}")
+    return f"machine {machine.name}: {', '.join(facts)}"
+
+
+def _outside(frame: Frame, machines: Sequence[Placed]) -> str:
+    far = [machine for machine, place in machines if not frame.contains(place)]
+    if not far:
+        return ""
+    byzantine = sum(bool(m.byzantine) for m in far)
+    whose = f" ({byzantine} Byzantine)" if byzantine else ""
+    verb = "lies" if len(far) == 1 else "lie"
+    return f"{count(len(far), 'machine')}{whose} {verb} outside the frame, each shown by an arrow."

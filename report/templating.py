@@ -1,0 +1,28 @@
+"""The pages' and figures' templates: everything that they are given is escaped."""
+
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from tagma.report import number_format
+from tagma.report.scatter import look
+
+
+@cache
+def environment() -> Environment:
+    """Jinja with our filters; a name that a template misspells is an error."""
+    made = Environment(
+        loader=PackageLoader("tagma.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "number": number_format.number,
+        "percent": number_format.percent,
+        "duration": number_format.duration,
+        "script": number_format.script_number,
+    }
+    made.globals |= {"look": look, "count": number_format.count}
+    return made

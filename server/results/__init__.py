@@ -1,0 +1,1 @@
+"""What a run leaves: recorder, scores against the truth, metrics and the run folder."""

@@ -1,0 +1,1 @@
+"""What Flower's private parts force on us, in one place."""

@@ -1,0 +1,30 @@
+"""Bucketing (Karimireddy et al., 2022): means of random groups."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge
+
+from tagma.arrays import Array
+from tagma.rng import stream
+from tagma.strategies.aggregation.pre.mixing import pre_rule
+from tagma.strategies.numerics.row_blocks import Rows
+
+
+@pre_rule
+def bucketing(
+    updates: Rows, *, size: Annotated[int, Ge(1)] = 2, seed: Annotated[int, Ge(0)] = 0
+) -> Array:
+    """The means of ceil(m / size) groups of `size` rows, the last of which may be smaller.
+
+    Groups are drawn from `seed`. Honest rows become more alike by 1/sqrt(size), but one liar spoils
+    its whole group: the share of liars that the aggregator must bear grows up to `size` times. Cost
+    O(m d).
+    """
+    m = len(updates)
+    order = stream(seed, "bucketing", m).permutation(m)
+    mixing = np.zeros((-(-m // size), m))
+    for bucket, row in enumerate(mixing):
+        members = order[bucket * size : (bucket + 1) * size]
+        row[members] = 1 / len(members)
+    return mixing

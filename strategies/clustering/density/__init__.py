@@ -1,0 +1,1 @@
+"""Density clustering in a robust projection, part by part."""

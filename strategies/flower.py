@@ -1,0 +1,268 @@
+"""The Flower Strategy: it turns messages into arrays for the algorithm, and back.
+
+Round 1 asks every node for its local model and clusters them. Every later round sends each machine
+that has a cluster its model, and advances the algorithm with the replies that are usable. Machines
+are ordered by their numbers (`tagma.strategies.client_identity`), so that the result depends
+neither on node ids, which are random, nor on the order of replies.
+
+Nodes that are there but have no seat, because they came late or the server was resumed, are asked
+for their local model by `invite` and seated by `welcome`, between two rounds. Flower's own
+`Strategy.start` does not know these two; `tagma.server.rounds` does.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Strategy
+
+from tagma.arrays import Array, Labels
+from tagma.errors import FederationError
+from tagma.strategies.algorithms.three_stage import NO_CLUSTER, Algorithm, State
+from tagma.strategies.client_identity import Seats
+from tagma.strategies.quorum import enough_replies
+from tagma.strategies.replies import ABSENT, Rejection, Reply, check_losses, check_replies
+from tagma.strategies.screening.late_joining import admit
+from tagma.wire import MODEL, pack
+
+_log = logging.getLogger("tagma")
+_FIRST = 1
+"""The round of local models; whoever is asked for one later is asked in its name."""
+
+
+@dataclass
+class Round:
+    """What one round brought."""
+
+    number: int
+    stage: str = "erm"
+    state: State | None = None
+    machines: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The machines whose replies were usable, in ascending order."""
+    updates: Array = field(default_factory=lambda: np.empty((0, 0)))
+    """What they sent, one row each."""
+    used: int = 0
+    rejected: list[tuple[int | None, str]] = field(default_factory=list)
+    """Machine (None where its number is not known) and reason of every reply that was dropped."""
+    joined: list[int] = field(default_factory=list)
+    """Machines that came after round 1."""
+    returned: list[int] = field(default_factory=list)
+    """Machines that came back under another node id."""
+    kept: list[int] = field(default_factory=list)
+    """Clusters that keep their model because too few of their machines replied."""
+    sent: int = 0
+    exchange_seconds: float = 0.0
+    """Time between messages and their last reply."""
+    aggregation_seconds: float = 0.0
+    """Time for checking, clustering and aggregating."""
+
+
+class ThreeStage(Strategy):
+    """One model per cluster, by any `Algorithm`; `on_round` is told about every round.
+
+    `quarantine` tells whether late machines that are in no ball are in quarantine like those of
+    round 1, or without a cluster.
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        *,
+        dim: int,
+        min_replies: int = 1,
+        quarantine: bool = False,
+        on_round: Callable[[Round], None] = lambda round: None,
+        state: State | None = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.dim = dim
+        self.min_replies = min_replies
+        self.quarantine = quarantine
+        self.on_round = on_round
+        self.state = state
+        self.losses: dict[int, float] = {}
+        self._seats = Seats()
+        self._online: set[int] = set()
+        self._round = Round(_FIRST)
+        self._dropped: list[Rejection] = []
+        self._sent: list[Message] = []
+        self._sent_at = 0.0
+
+    def invite(self, server_round: int, grid: Grid) -> list[Message]:
+        """Ask nodes that have no seat for their local model; before any round but the first."""
+        self._round = Round(server_round)
+        self._online = set(grid.get_node_ids())
+        return self._send(_introductions(self._seats.unseated(self._online)))
+
+    def welcome(self, replies: Iterable[Message]) -> None:
+        """Seat the nodes that answered: in the cluster they were in, the nearest, or none."""
+        usable, rejections = self._receive(replies, introductions=True)
+        assert self.state is not None
+        for reply in sorted(usable, key=lambda reply: (reply.machine, reply.node)):
+            machine, known = self._seats.take(reply, self.state, self._online)
+            if known:
+                self._round.returned.append(machine)
+            else:
+                self._round.joined.append(machine)
+                self.state = admit(
+                    self.state, machine, reply.vector, self._round.number,
+                    quarantine=self.quarantine,
+                )  # fmt: skip
+        self._seats.refuse(rejections)
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> list[Message]:
+        """Round 1: everyone; later: every machine that is there and has a cluster."""
+        if self._round.number != server_round:
+            self._round = Round(server_round)
+        online = set(grid.get_node_ids())
+        if server_round == _FIRST:
+            messages = _introductions(sorted(online))
+        else:
+            self._round.stage = self.algorithm.stage
+            messages, absent = self._to_clusters(self._round.stage, server_round, online)
+            self._dropped += [Rejection(node, ABSENT, machine) for node, machine in absent]
+        return self._send(messages)
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """Check the replies and let the algorithm take its next step."""
+        usable, rejections = self._receive(replies, introductions=server_round == _FIRST)
+        started = perf_counter()
+        if server_round == _FIRST:
+            self._begin(usable, rejections)
+        else:
+            self._advance(usable)
+        self._round.used = len(usable)
+        assert self.state is not None
+        self._round.state = self.state
+        self._round.rejected = [(self._named(r), r.reason) for r in self._dropped]
+        self._dropped = []
+        self._round.aggregation_seconds += perf_counter() - started
+        self.on_round(self._round)
+        models = {str(k): pack(w)["vector"] for k, w in enumerate(self.state.models)}
+        return ArrayRecord(models), None
+
+    def configure_evaluate(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> list[Message]:
+        """Every machine that is there tries its cluster's model."""
+        messages, _ = self._to_clusters("evaluate", server_round, set(grid.get_node_ids()))
+        return self._send(messages)
+
+    def aggregate_evaluate(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> MetricRecord | None:
+        """Keep the loss that every machine reports; unusable ones are left out."""
+        losses = check_losses(self._sent_nodes(), replies)
+        self.losses = {self._seats.machine_of[node]: loss for node, loss in losses.items()}
+        return None
+
+    def summary(self) -> None:
+        """Nothing to add to what Flower logs."""
+
+    def _send(self, messages: list[Message]) -> list[Message]:
+        self._sent = messages
+        self._sent_at = perf_counter()
+        self._round.sent += len(messages)
+        return messages
+
+    def _receive(
+        self, replies: Iterable[Message], *, introductions: bool
+    ) -> tuple[list[Reply], list[Rejection]]:
+        replies = list(replies)
+        received_at = perf_counter()
+        self._round.exchange_seconds += received_at - self._sent_at
+        usable, rejections = check_replies(
+            self._sent_nodes(), replies, length=self.dim, first_round=introductions
+        )
+        for rejection in rejections[:3]:
+            if rejection.detail:
+                number = self._round.number
+                _log.warning("round %d: a client failed: %s", number, rejection.detail)
+        self._dropped += rejections
+        self._round.aggregation_seconds += perf_counter() - received_at
+        return usable, rejections
+
+    def _begin(self, usable: list[Reply], rejections: list[Rejection]) -> None:
+        if not usable:
+            reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
+            raise FederationError(
+                f"no machine sent a usable local model ({reasons or 'there are no machines'})"
+            )
+        self._seats.first(usable)
+        self._seats.refuse(rejections)
+        machines, erms = self._stack(usable)
+        self.state = self.algorithm.begin(machines, erms)
+
+    def _advance(self, usable: list[Reply]) -> None:
+        assert self.state is not None
+        machines, updates = self._stack(usable)
+        counts, self._round.kept = enough_replies(self.state, machines, self.min_replies)
+        for cluster in self._round.kept:
+            number = self._round.number
+            _log.warning("round %d: too few replies, cluster %d keeps its model", number, cluster)
+        if counts.any():
+            self.state = self.algorithm.advance(self.state, machines[counts], updates[counts])
+
+    def _stack(self, usable: list[Reply]) -> tuple[Labels, Array]:
+        """Machines in ascending order, and their vectors as rows; the round remembers them."""
+        by_machine = {self._seats.machine_of[reply.node]: reply.vector for reply in usable}
+        machines = np.array(sorted(by_machine), dtype=np.int64)
+        rows = [by_machine[machine] for machine in machines.tolist()]
+        self._round.machines = machines
+        self._round.updates = np.array(rows).reshape(len(rows), self.dim)
+        return machines, self._round.updates
+
+    def _named(self, rejection: Rejection) -> int | None:
+        """The machine behind a rejection; a number that another node holds is not believed."""
+        known = self._seats.machine_of.get(rejection.node)
+        if known is not None or rejection.machine in self._seats.machine_of.values():
+            return known
+        return rejection.machine
+
+    def _to_clusters(
+        self, stage: str, server_round: int, online: set[int]
+    ) -> tuple[list[Message], list[tuple[int, int]]]:
+        """One message per machine that has a cluster; node and machine of those that are away.
+
+        Messages of one cluster share the record with its model. After a resume a machine may have
+        no node yet; nodes are numbered from 1 on.
+        """
+        assert self.state is not None
+        message_type = stage if stage == "evaluate" else f"train.{stage}"
+        records = []
+        for model in self.state.models:
+            record = RecordDict()
+            record[MODEL] = pack(model)
+            records.append(record)
+        label = dict(zip(self.state.machines.tolist(), self.state.labels.tolist(), strict=True))
+        node_of = {machine: node for node, machine in self._seats.machine_of.items()}
+        messages, absent = [], []
+        for machine, cluster in label.items():
+            if cluster == NO_CLUSTER:
+                continue
+            node = node_of.get(machine, 0)
+            if node in online:
+                messages.append(_message(records[cluster], node, message_type, server_round))
+            else:
+                absent.append((node, machine))
+        return messages, absent
+
+    def _sent_nodes(self) -> dict[str, int]:
+        return {m.metadata.message_id: m.metadata.dst_node_id for m in self._sent}
+
+
+def _introductions(nodes: list[int]) -> list[Message]:
+    instruction = RecordDict()
+    return [_message(instruction, node, "train.erm", _FIRST) for node in nodes]
+
+
+def _message(content: RecordDict, node: int, message_type: str, server_round: int) -> Message:
+    return Message(content, node, message_type, group_id=str(server_round))

@@ -1,0 +1,1 @@
+"""What rules and clusterings compute with: Gram matrices, medians, eigenpairs, noise edges."""

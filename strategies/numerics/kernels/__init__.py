@@ -1,0 +1,1 @@
+"""The fast column code behind trimmed means and medians."""

@@ -1,0 +1,148 @@
+"""Geometric medians: argmin_y sum_i ||p_i - y||, for many subsets of the same points at once.
+
+Weiszfeld's iteration y <- sum_i p_i/||p_i - y|| / sum_i 1/||p_i - y||, in the form of Vardi and
+Zhang (2000) that stays correct when y meets a point: there the iteration is undefined, the pull R
+of the other points is compared with the multiplicity of the one that was hit, and y either is the
+median or moves on along R. A median that is one of the points is approached ever more slowly; so,
+now and then, the nearest point is asked whether it is the one, by the same comparison. What is left
+at the iteration limit takes the steps of Newton's method, O(m^3) each.
+
+Runs in weight space (see `Affine`), so that with a Gram matrix one iteration for B subsets costs
+O(B m^2) at most, whatever d is. Breakdown point 1/2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagma.arrays import Array, Mask
+from tagma.strategies.numerics.affine_combinations import Affine, Some
+from tagma.strategies.numerics.newton_geometric_median import descend
+
+TOLERANCE = 1e-6
+"""Enough for the centres of clusters."""
+
+_ASK = 10
+"""Every so many iterations, the nearest point is asked whether it is the median."""
+
+
+@dataclass(frozen=True)
+class Medians:
+    """Geometric medians of B subsets."""
+
+    weights: Array
+    """Shape (B, m): the medians as affine combinations of the points."""
+    iterations: int
+    stopped: str
+    """Why it stopped: "converged" or "iteration limit"."""
+
+
+def geometric_medians(
+    points: Affine,
+    members: Mask,
+    start: Array | None = None,
+    limit: int = 100,
+    tolerance: float = TOLERANCE,
+    newton: bool = True,
+) -> Medians:
+    """The medians of the subsets given by `members`, shape (B, m); none may be empty.
+
+    `start` are weights to begin from. It stops when a median moves by less than `tolerance`, in
+    units of its typical distance to the points. Without `newton`, what is left at the iteration
+    limit is left.
+    """
+    weights = _first_step(points, members) if start is None else start.copy()
+    running = np.arange(len(members))
+    current, inside = weights, members
+    products = points.products(current)
+    for iteration in range(limit):
+        moved, scale = _step(points, inside, current, products)
+        moved_products = points.products(moved)
+        moves = np.einsum("ij,ij->i", moved - current, moved_products - products)
+        going = moves > (tolerance * scale) ** 2
+        weights[running] = moved
+        if not going.any():
+            return Medians(weights, iteration + 1, "converged")
+        running, inside = running[going], inside[going]
+        current, products = moved[going], moved_products[going]
+        if iteration % _ASK == _ASK - 1:
+            found = _median_is_nearest_point(points, inside, current, products, tolerance)
+            for row, point in found.items():
+                weights[running[row]] = np.eye(1, len(points), point)[0]
+            left = np.setdiff1d(np.arange(len(running)), list(found))
+            if not len(left):
+                return Medians(weights, iteration + 1, "converged")
+            running, inside = running[left], inside[left]
+            current, products = current[left], products[left]
+    if newton:
+        for place, own, among in zip(running, current, inside, strict=True):
+            weights[place] = _nearer(points, own, among)
+    return Medians(weights, limit, "iteration limit")
+
+
+def _nearer(points: Affine, weights: Array, members: Mask) -> Array:
+    """Newton's method, where Weiszfeld's steps have become too short."""
+    among = np.flatnonzero(members)
+    nearer = np.zeros_like(weights)
+    nearer[among] = descend(Some(points, among), weights[among] / weights[among].sum())
+    return nearer
+
+
+def _first_step(points: Affine, members: Mask) -> Array:
+    """One Weiszfeld step from the origin of the points, which is near their middle.
+
+    Unlike the mean, it is not carried away by points at an astronomic distance.
+    """
+    lengths = np.sqrt(points.squares)
+    pulls = members / np.maximum(lengths, 1e-3 * np.median(lengths) or 1.0)
+    return pulls / pulls.sum(axis=1, keepdims=True)
+
+
+def _step(points: Affine, members: Mask, weights: Array, products: Array) -> tuple[Array, Array]:
+    """One Weiszfeld step of every row, and the harmonic mean of its distances before the step."""
+    squared = points.squared_distances(weights, products)
+    apart = members & (squared > 0)
+    pulls = np.zeros_like(squared)
+    pulls[apart] = squared[apart] ** -0.5
+    total = pulls.sum(axis=1, keepdims=True)
+    target = np.divide(pulls, total, out=weights.copy(), where=total > 0)
+    hit = members & ~apart
+    for row in np.flatnonzero(hit.any(axis=1)):
+        target[row] = _leave_hit_point(points, weights[row], target[row], pulls[row], hit[row])
+    scale = apart.sum(axis=1) / np.maximum(total[:, 0], np.finfo(np.float64).tiny)
+    return target, scale
+
+
+def _leave_hit_point(points: Affine, at: Array, target: Array, pulls: Array, hit: Mask) -> Array:
+    """Vardi and Zhang: y = (1 - g) T(y) + g y with g = min(1, multiplicity / ||R||)."""
+    resultant = pulls - pulls.sum() * at
+    strength = np.sqrt(max(resultant @ points.products(resultant), 0))
+    multiplicity = hit.sum()
+    if strength <= multiplicity:
+        return at
+    stay = multiplicity / strength
+    return (1 - stay) * target + stay * at
+
+
+def _median_is_nearest_point(
+    points: Affine, members: Mask, weights: Array, products: Array, tolerance: float
+) -> dict[int, int]:
+    """The subsets whose median is the member nearest to where they are, and that member.
+
+    It counts as the median also where the others pull harder than it holds by no more than a share
+    of `tolerance`: the sum of distances is within that share of the least one, and Weiszfeld's
+    steps would take very long to tell the difference.
+    """
+    squared = np.where(members, points.squared_distances(weights, products), np.inf)
+    found = {}
+    for row, nearest in enumerate(squared.argmin(axis=1)):
+        at = np.eye(1, len(points), nearest)[0]
+        apart = points.squared_distances(at)
+        hit = members[row] & (apart <= 0)
+        pulls = np.zeros_like(apart)
+        others = members[row] & ~hit
+        pulls[others] = apart[others] ** -0.5
+        resultant = pulls - pulls.sum() * at
+        if resultant @ points.products(resultant) <= (hit.sum() * (1 + tolerance)) ** 2:
+            found[row] = int(nearest)
+    return found

@@ -1,0 +1,1 @@
+"""Whose replies count, where newcomers belong, and which clusters can be trusted."""

@@ -1,0 +1,138 @@
+"""Whose replies count in a round of stage III: quarantine and the reply check.
+
+Quarantine: a machine whose local model lies outside its cluster's ball gets the cluster's model,
+but its replies do not count. With `readmission`, evidence can end it: when three of its replies in
+a row have lain among those of its cluster and, where the reply check is on, agreed with its claimed
+local model. A round without a reply, or with too few others to compare it with, says nothing: it
+neither adds to the evidence nor ends it.
+
+The reply check (`tagma.strategies.screening.reply_check`) ignores replies that disagree with what
+the machine claimed in round 1, and excludes a machine that sends two of them.
+
+What is known of every machine is its `Standing`, a part of the server's state. Cost O(m d) a round.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tagma.arrays import Array, Labels, Mask
+from tagma.strategies.clustering.ball_radius import balls_around
+from tagma.strategies.screening.placement import newcomers_room
+from tagma.strategies.screening.reply_check import DEFAULTS, Limits, strikes
+
+_EVIDENCE = 3
+"""Replies in a row that end a quarantine."""
+_JUDGES = 5
+"""With fewer replies than this there is no telling which is odd."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the server holds against every machine, all of shape (m,)."""
+
+    quarantined: Mask
+    """Its local model was outside the ball."""
+    strikes: Labels
+    """Replies that failed the reply check."""
+    excluded: Mask
+    """Too many of them did."""
+    evidence: Labels
+    """For machines in quarantine: replies in a row that spoke for them."""
+
+    @classmethod
+    def new(cls, quarantined: Mask) -> "Standing":
+        """Before any reply."""
+        nothing = np.zeros(len(quarantined), dtype=np.int64)
+        return cls(quarantined, nothing, np.zeros_like(quarantined), nothing)
+
+    @property
+    def counts(self) -> Mask:
+        """Machines whose replies are used."""
+        return ~(self.quarantined | self.excluded)
+
+    def with_newcomer(self, row: int, *, quarantined: bool) -> "Standing":
+        """The same with one more machine, which has not replied yet, before that row."""
+        return Standing(
+            np.insert(self.quarantined, row, quarantined),
+            np.insert(self.strikes, row, 0),
+            np.insert(self.excluded, row, False),
+            np.insert(self.evidence, row, 0),
+        )
+
+
+@dataclass(frozen=True)
+class Replies:
+    """What came in one round, in the order of the machines that replied, each of shape (r, ...)."""
+
+    rows: Labels
+    """The machines' rows in the state."""
+    labels: Labels
+    """Their clusters."""
+    models: Array
+    """The models that they received."""
+    erms: Array
+    """The local models that they claimed."""
+    ways: Array
+    """Gradients, or the ways the machines went: their model minus their reply."""
+
+
+@dataclass(frozen=True)
+class Screening:
+    """The rules that are in force; by default none."""
+
+    quarantine: bool = False
+    readmission: bool = False
+    reply_check: bool = False
+    limits: Limits = DEFAULTS
+    """Of the reply check."""
+
+    def begin(self, trimmed: Mask) -> Standing:
+        """The standing after stage II."""
+        return Standing.new(trimmed if self.quarantine else np.zeros_like(trimmed))
+
+    def judge(self, standing: Standing, replies: Replies) -> tuple[Mask, Standing]:
+        """Which replies count, shape (r,), and the standing after them."""
+        counting = standing.counts[replies.rows]
+        odd = np.zeros(len(counting), dtype=bool)
+        if self.reply_check and counting.sum() >= _JUDGES:
+            odd = strikes(
+                replies.models, replies.erms, replies.ways, judges=counting, limits=self.limits
+            )
+            struck = standing.strikes.copy()
+            struck[replies.rows[odd & counting]] += 1
+            standing = replace(standing, strikes=struck, excluded=struck >= self.limits.strikes)
+        used = counting & ~odd
+        if self.readmission:
+            standing = _readmit(standing, replies, used, odd)
+        return used, standing
+
+
+NO_SCREENING = Screening()
+"""Every usable reply counts, as in the paper."""
+
+
+def _readmit(standing: Standing, replies: Replies, used: Mask, odd: Mask) -> Standing:
+    """Count what speaks for machines in quarantine, and let go those with enough of it."""
+    evidence = standing.evidence.copy()
+    waiting = standing.quarantined[replies.rows]
+    for cluster in np.unique(replies.labels[waiting]):
+        peers = replies.ways[used & (replies.labels == cluster)]
+        asking = np.flatnonzero(waiting & (replies.labels == cluster))
+        if len(peers) < _JUDGES:
+            continue
+        fits = _among(replies.ways[asking], peers) & ~odd[asking]
+        rows = replies.rows[asking]
+        evidence[rows] = np.where(fits, evidence[rows] + 1, 0)
+    freed = evidence >= _EVIDENCE
+    return replace(standing, quarantined=standing.quarantined & ~freed, evidence=evidence)
+
+
+def _among(ways: Array, peers: Array) -> Mask:
+    """Which rows, of others, lie in the ball of the peers."""
+    centre = peers.mean(axis=0)
+    distances = np.linalg.norm(peers - centre, axis=1)
+    ball = balls_around(distances, np.zeros(len(peers), dtype=np.int64), 1, peers.shape[1])
+    reach = ball.radii[0] * newcomers_room(len(peers))
+    inside: Mask = np.linalg.norm(ways - centre, axis=1) <= reach
+    return inside

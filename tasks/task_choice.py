@@ -1,0 +1,14 @@
+"""The task that the settings choose."""
+
+from functools import lru_cache
+
+from tagma.plugins import build
+from tagma.settings import Settings
+from tagma.tasks.task import Task
+
+
+@lru_cache(maxsize=32)
+def task_of(settings: Settings) -> Task:
+    """Built once per process and settings; tasks hold no machine's data."""
+    task: Task = build("task", settings.choice("task"), seed=settings.seed)
+    return task
