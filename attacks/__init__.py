@@ -1,1 +1,1 @@
-"""What Byzantine machines do, and how it reaches a client or the whole federation."""
+"""What Byzantine clients do, and how it reaches a client or the whole federation."""

@@ -4,7 +4,7 @@ The group `attack` is one attack or, in `attacks`, a list of them. An attack is 
 `_target_`, or by the `name` of a choice of the group, with settings that replace those of the
 choice. Beside its own settings it has
 
-    fraction   the share of machines that run it, or `machines`, their numbers
+    fraction   the share of clients that run it, or `clients`, their numbers
     start      the first round in which they attack, and `stop`, the last
     later      another attack, by name or with settings, that they turn to after round 1
 """
@@ -30,7 +30,7 @@ from tagma.tasks.task import Task
 from tagma.tasks.task_choice import task_of
 
 _WHEN = ("start", "stop")
-_WHO = ("fraction", "machines")
+_WHO = ("fraction", "clients")
 
 
 @lru_cache(maxsize=32)
@@ -42,7 +42,7 @@ def adversary_of(settings: Settings) -> Adversary:
         for key, config in entries.items()
     }
     task = task_of(settings)  # after the fraction, on which a task may depend, was checked
-    masks = _shared_out(who, role_order(task.machines, settings.seed))
+    masks = _shared_out(who, role_order(task.clients, settings.seed))
     _check_truth(task, np.logical_or.reduce(list(masks.values())))
     return Adversary(
         tuple(Squad(masks[key], _phases(key, config)) for key, config in entries.items())
@@ -64,34 +64,34 @@ def _entries(settings: Settings) -> dict[str, Any]:
         if not isinstance(entry, Mapping):
             raise SettingError(key, entry, f"must be like {{name: {entry}, fraction: 0.1}}")
         if not set(_WHO) & set(entry):
-            raise SettingError(key, dict(entry), "needs fraction or machines")
+            raise SettingError(key, dict(entry), "needs fraction or clients")
     return {f"attack.attacks.{number}": entry for number, entry in enumerate(listed)}
 
 
 def _shared_out(who: Mapping[str, Mapping[str, Any]], order: Labels) -> dict[str, Mask]:
-    """The machines of every attack: those that are named, then shares in the order of roles."""
+    """The clients of every attack: those that are named, then shares in the order of roles."""
     count = len(order)
     masks = {key: np.zeros(count, dtype=bool) for key in who}
     taken = np.zeros(count, dtype=bool)
     for key, own in who.items():
-        for number in own["machines"] or ():
+        for number in own["clients"] or ():
             if number >= count:
-                raise SettingError(f"{key}.machines", number, f"there are {count} machines, from 0")
+                raise SettingError(f"{key}.clients", number, f"there are {count} clients, from 0")
             if taken[number]:
-                raise SettingError(f"{key}.machines", number, "is named twice")
+                raise SettingError(f"{key}.clients", number, "is named twice")
             masks[key][number] = taken[number] = True
     free = order[~taken[order]]
     first, so_far = 0, 0.0
     for key, own in who.items():
-        if own["machines"] is None:
+        if own["clients"] is None:
             so_far += own["fraction"]
             last = ceil_of(so_far, count)
             masks[key][free[first:last]] = taken[free[first:last]] = True
             first = last
         if 2 * taken.sum() >= count:
-            name = "fraction" if own["machines"] is None else "machines"
+            name = "fraction" if own["clients"] is None else "clients"
             raise SettingError(
-                f"{key}.{name}", own[name], f"makes {taken.sum()} of {count} machines Byzantine"
+                f"{key}.{name}", own[name], f"makes {taken.sum()} of {count} clients Byzantine"
             )
     return masks
 
@@ -100,8 +100,8 @@ def _check_truth(task: Task, byzantine: Mask) -> None:
     truth = task.truth()
     if truth is not None and (truth.labels[~byzantine] < 0).any():
         raise SettingError(
-            "attack.machines", np.flatnonzero(byzantine).tolist(),
-            "this task gives the data of no group to a share of machines; set attack.fraction",
+            "attack.clients", np.flatnonzero(byzantine).tolist(),
+            "this task gives the data of no group to a share of clients; set attack.fraction",
         )  # fmt: skip
 
 
@@ -165,7 +165,7 @@ def _resolved(key: str, entry: Any) -> dict[str, Any]:
 def _who(
     *,
     fraction: Annotated[float, Ge(0), Lt(0.5)] = 0.0,
-    machines: list[Annotated[int, Ge(0)]] | None = None,
+    clients: list[Annotated[int, Ge(0)]] | None = None,
 ) -> None:
     """The settings that say who attacks."""
 

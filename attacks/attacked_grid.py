@@ -1,7 +1,7 @@
-"""How omniscient attacks reach a federation: a Grid that forges the Byzantine machines' replies.
+"""How omniscient attacks reach a federation: a Grid that forges the Byzantine clients' replies.
 
 The Byzantine clients run the honest program. Between the real Grid and the strategy, this one
-shows the attack all updates of the round and replaces those of the Byzantine machines, so that the
+shows the attack all updates of the round and replaces those of the Byzantine clients, so that the
 same attack works on every engine.
 """
 
@@ -19,10 +19,10 @@ from tagma.attacks.schedule import Adversary
 from tagma.errors import FederationError
 from tagma.grid_wrapper import PassingGrid
 from tagma.rng import stream
-from tagma.wire import ABOUT, MACHINE, MODEL, UPDATE, MalformedVector, pack, unpack, unpack_any
+from tagma.wire import ABOUT, CLIENT, MODEL, UPDATE, MalformedVector, pack, unpack, unpack_any
 
 Rehearsal = Callable[[Labels, Array], float]
-"""From the numbers of all machines that answer (m,) and what they would send (m, d) to the harm."""
+"""From the numbers of all clients that answer (m,) and what they would send (m, d) to the harm."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class _Answer:
 
 
 class AttackedGrid(PassingGrid):
-    """A Grid whose Byzantine machines collude; who they are is known by machine number.
+    """A Grid whose Byzantine clients collude; who they are is known by client number.
 
-    `groups` is the true group of every machine, -1 for none; None if the task knows no groups.
+    `groups` is the true group of every client, -1 for none; None if the task knows no groups.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class AttackedGrid(PassingGrid):
         self._rehearsal = rehearsal
         self._dim = dim
         self._seed = seed
-        self._machine_of_node: dict[int, int] = {}
+        self._client_of_node: dict[int, int] = {}
         self._introduced: dict[int, _Answer] = {}
-        """The honest machines' local models, as they came."""
+        """The honest clients' local models, as they came."""
 
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
-        """Exchange messages, with the replies of the Byzantine machines forged."""
+        """Exchange messages, with the replies of the Byzantine clients forged."""
         sent = list(messages)
         replies = list(self._grid.send_and_receive(sent, timeout=timeout))
         if sent and sent[0].metadata.message_type.startswith("train"):
@@ -71,35 +71,35 @@ class AttackedGrid(PassingGrid):
         return replies
 
     def _forge(self, sent: list[Message], replies: list[Message]) -> None:
-        """Replace what the liars sent; replies that are broken anyway are left to the strategy."""
+        """Replace what Byzantine clients sent; broken replies are left to the strategy."""
         asked = {message.metadata.message_id: message for message in sent}
         answers: dict[int, _Answer] = {}
         for reply in replies:
             instruction = asked.get(reply.metadata.reply_to_message_id)
             update = self._update_of(reply)
             if instruction is not None and update is not None:
-                machine = self._machine(instruction, reply)
-                if machine is not None:
-                    answers[machine] = _Answer(instruction, reply, update)
+                client = self._client(instruction, reply)
+                if client is not None:
+                    answers[client] = _Answer(instruction, reply, update)
         if MODEL not in sent[0].content:
             # Local models: who joins late meets those that were sent before as well.
             self._introduced |= {
-                machine: answer
-                for machine, answer in answers.items()
-                if not self._adversary.byzantine[machine]
+                client: answer
+                for client, answer in answers.items()
+                if not self._adversary.byzantine[client]
             }
             seen = answers | self._introduced
         else:
             seen = answers
         round_number = int(sent[0].metadata.group_id)
-        for attack, machines in self._adversary.colluders_in(round_number):
-            random = stream(self._seed, "collusion", round_number, int(machines.argmax()))
-            view = self._view(seen, answers, machines, random)
+        for attack, clients in self._adversary.colluders_in(round_number):
+            random = stream(self._seed, "collusion", round_number, int(clients.argmax()))
+            view = self._view(seen, answers, clients, random)
             if view is not None:
                 forged = self._forged(attack, view)
-                for machine, update in zip(view.machines.tolist(), forged, strict=True):
-                    answers[machine].reply.content[UPDATE] = pack(update)
-                    seen[machine] = answers[machine] = replace(answers[machine], update=update)
+                for client, update in zip(view.clients.tolist(), forged, strict=True):
+                    answers[client].reply.content[UPDATE] = pack(update)
+                    seen[client] = answers[client] = replace(answers[client], update=update)
 
     def _forged(self, attack: OmniscientAttack, view: FederationView) -> Array:
         forged = np.asarray(attack.forge(view), dtype=np.float64)
@@ -114,53 +114,53 @@ class AttackedGrid(PassingGrid):
         self,
         seen: dict[int, _Answer],
         answers: dict[int, _Answer],
-        machines: Mask,
+        clients: Mask,
         random: np.random.Generator,
     ) -> FederationView | None:
-        """What the liars among `machines` see; None if there are none, or nobody honest.
+        """What the Byzantine clients among `clients` see; None if there are none, or nobody honest.
 
         Squads forge one after another: each tries its updates with what those before it send.
         """
         numbers = np.array(sorted(seen), dtype=np.int64)
-        honest, liars = ~self._adversary.byzantine[numbers], machines[numbers]
-        if not honest.any() or not liars.any():
+        honest, byzantine = ~self._adversary.byzantine[numbers], clients[numbers]
+        if not honest.any() or not byzantine.any():
             return None
-        updates = np.array([seen[machine].update for machine in numbers.tolist()])
+        updates = np.array([seen[client].update for client in numbers.tolist()])
         replying = np.isin(numbers, list(answers))
 
         def rehearse(forged: Array) -> float:
             tried = updates.copy()
-            tried[liars] = forged
+            tried[byzantine] = forged
             return self._rehearsal(numbers[replying], tried[replying])
 
-        first = answers[int(numbers[liars][0])].instruction
+        first = answers[int(numbers[byzantine][0])].instruction
         models = None
         if MODEL in first.content:
-            instructions = [seen[machine].instruction for machine in numbers.tolist()]
+            instructions = [seen[client].instruction for client in numbers.tolist()]
             models = np.array([unpack_any(message.content[MODEL]) for message in instructions])
         return FederationView(
             round=int(first.metadata.group_id),
-            stage=first.metadata.message_type.partition(".")[2],
+            work=first.metadata.message_type.partition(".")[2],
             honest=updates[honest],
-            own=updates[liars],
+            own=updates[byzantine],
             honest_models=None if models is None else models[honest],
-            own_models=None if models is None else models[liars],
+            own_models=None if models is None else models[byzantine],
             honest_groups=self._groups[numbers[honest]],
-            own_groups=_own_groups(self._groups[numbers], updates, honest, liars),
-            machines=numbers[liars],
+            own_groups=_own_groups(self._groups[numbers], updates, honest, byzantine),
+            clients=numbers[byzantine],
             random=random,
             rehearse=rehearse,
         )
 
-    def _machine(self, instruction: Message, reply: Message) -> int | None:
-        """The machine that was asked, as it said in round 1."""
+    def _client(self, instruction: Message, reply: Message) -> int | None:
+        """The client that was asked, as it said in round 1."""
         node = instruction.metadata.dst_node_id
         if instruction.metadata.group_id == "1":
             about = reply.content.get(ABOUT)
-            number = about.get(MACHINE) if isinstance(about, ConfigRecord) else None
+            number = about.get(CLIENT) if isinstance(about, ConfigRecord) else None
             if isinstance(number, int) and 0 <= number < len(self._groups):
-                self._machine_of_node[node] = number
-        return self._machine_of_node.get(node)
+                self._client_of_node[node] = number
+        return self._client_of_node.get(node)
 
     def _update_of(self, reply: Message) -> Array | None:
         try:
@@ -178,12 +178,12 @@ class AttackedGrid(PassingGrid):
         raise NotImplementedError("an attacked federation uses send_and_receive")
 
 
-def _own_groups(groups: Labels, updates: Array, honest: Mask, liars: Mask) -> Labels:
-    """The groups of the liars: as given, or else that whose honest mean is nearest."""
-    own = groups[liars].copy()
+def _own_groups(groups: Labels, updates: Array, honest: Mask, byzantine: Mask) -> Labels:
+    """The groups of the Byzantine clients: as given, or else that whose honest mean is nearest."""
+    own = groups[byzantine].copy()
     if (own < 0).any():
         names = np.unique(groups[honest])
         means = np.array([updates[honest & (groups == name)].mean(axis=0) for name in names])
-        nearest = cdist(updates[liars][own < 0], means).argmin(axis=1)
+        nearest = cdist(updates[byzantine][own < 0], means).argmin(axis=1)
         own[own < 0] = names[nearest]
     return own

@@ -1,13 +1,13 @@
 """The two kinds of attacks, by what they know.
 
-Local: a machine that sees its own data, the model it receives and the update an honest machine
+Local: a client that sees its own data, the model it receives and the update an honest client
 would send. It runs on the client, as a Flower mod, on every engine and in a container.
 
-Omniscient: colluding machines that see every honest update of the round before they answer, and
-the groups the honest machines really belong to. It runs on the server's side, around the Grid, on
+Omniscient: colluding clients that see every honest update of the round before they answer, and
+the groups the honest clients really belong to. It runs on the server's side, around the Grid, on
 every engine.
 
-The strategy never learns which machines are Byzantine.
+The strategy never learns which clients are Byzantine.
 """
 
 from collections.abc import Iterator
@@ -24,13 +24,13 @@ from tagma.tasks.task import Data, Task
 
 @dataclass(frozen=True)
 class LocalView:
-    """What one Byzantine machine sees in one round."""
+    """What one Byzantine client sees in one round."""
 
-    machine: int
+    client: int
     round: int
     """1 is the round of the local models."""
-    stage: str
-    """What it was asked for: "erm", "gradient" or "local"."""
+    work: str
+    """What it was asked for: "local_model", "gradient" or "local"."""
     model: Array | None
     """The model it received; None in the first round."""
     past: list[Array]
@@ -41,7 +41,7 @@ class LocalView:
     @property
     def origin(self) -> "Array | float":
         """What an update is measured from: the received model if it is a model itself, else 0."""
-        return self.model if self.stage == "local" and self.model is not None else 0.0
+        return self.model if self.work == "local" and self.model is not None else 0.0
 
     def __getattr__(self, name: str) -> NoReturn:
         # Only for what is not there.
@@ -59,11 +59,11 @@ class LocalAttack:
     source: ClassVar[str] = ""
     """Where it was published."""
     remembers: int = 0
-    """How many earlier updates of the machine it wants to see."""
+    """How many earlier updates of the client it wants to see."""
 
-    def data(self, task: Task, machine: int, random: np.random.Generator) -> Data:
-        """The data that the machine computes with; by default the honest ones."""
-        return task.data(machine)
+    def data(self, task: Task, client: int, random: np.random.Generator) -> Data:
+        """The data that the client computes with; by default the honest ones."""
+        return task.data(client)
 
     def forge(self, honest: Array, view: LocalView) -> Array | None:
         """What is sent instead of the honest update, by default that itself; None: nothing."""
@@ -72,44 +72,44 @@ class LocalAttack:
 
 @dataclass(frozen=True)
 class FederationView:
-    """What colluding Byzantine machines see in one round.
+    """What colluding Byzantine clients see in one round.
 
-    Rows of `honest*` belong to the h honest machines, rows of `own*` to the b colluding ones.
+    Rows of `honest*` belong to the h honest clients, rows of `own*` to the b colluding ones.
     """
 
     round: int
     """1 is the round of the local models."""
-    stage: str
-    """What the machines were asked for: "erm", "gradient" or "local"."""
+    work: str
+    """What the clients were asked for: "local_model", "gradient" or "local"."""
     honest: Array
-    """The updates of the honest machines, shape (h, d)."""
+    """The updates of the honest clients, shape (h, d)."""
     own: Array
-    """What the Byzantine machines would send if they were honest, shape (b, d)."""
+    """What the Byzantine clients would send if they were honest, shape (b, d)."""
     honest_models: Array | None
-    """The models that the honest machines received, shape (h, d); None in the first round."""
+    """The models that the honest clients received, shape (h, d); None in the first round."""
     own_models: Array | None
-    """The models that the Byzantine machines received, shape (b, d); None in the first round."""
+    """The models that the Byzantine clients received, shape (b, d); None in the first round."""
     honest_groups: Labels
-    """The true group of every honest machine, shape (h,); 0 for all where the task knows none."""
+    """The true group of every honest client, shape (h,); 0 for all where the task knows none."""
     own_groups: Labels
-    """The group whose data a Byzantine machine was given, shape (b,); that of the nearest honest
+    """The group whose data a Byzantine client was given, shape (b,); that of the nearest honest
     mean where it was given those of none."""
-    machines: Labels
-    """The numbers of the Byzantine machines, shape (b,)."""
+    clients: Labels
+    """The numbers of the Byzantine clients, shape (b,)."""
     random: np.random.Generator
     """The colluders' common random stream of this round."""
     rehearse: Rehearse
     """From forged updates (b, d) to the error that the defence would then have: the very defence
     that is running, from its present state."""
 
-    def origin(self, liars: Labels) -> "Array | float":
+    def origin(self, byzantine: Labels) -> "Array | float":
         """What updates of a cluster are measured from: its model if they are models, else 0."""
-        if self.stage != "local" or self.own_models is None:
+        if self.work != "local" or self.own_models is None:
             return 0.0
-        return self.own_models[liars[0]]
+        return self.own_models[byzantine[0]]
 
     def clusters(self) -> Iterator[tuple[Labels, Labels]]:
-        """Byzantine machines that act on the same model, with the honest ones that do: row numbers.
+        """Byzantine clients that act on the same model, with the honest ones that do: row numbers.
 
         Those who received the same model; in the first round, which has none, those of a group.
         """
@@ -133,7 +133,7 @@ class OmniscientAttack:
     """Where it was published."""
 
     def forge(self, view: FederationView) -> Array:
-        """The updates that the Byzantine machines send, shape (b, d)."""
+        """The updates that the Byzantine clients send, shape (b, d)."""
         raise NotImplementedError
 
 

@@ -14,7 +14,7 @@ from tagma.wire import MODEL, UPDATE, pack, unpack_any
 
 
 def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
-    """Let the honest program answer, then forge its update if this machine attacks now."""
+    """Let the honest program answer, then forge its update if this client attacks now."""
     received = message.content.get(MODEL)
     reply = call_next(message, context)
     settings = settings_from(str(context.run_config["overrides"]))
@@ -23,19 +23,19 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     attack = None if squad is None else squad.local_in(round_number)
     if squad is None or not (squad.remembers or _forges(attack)):
         return reply
-    machine = machine_number(context)
-    stage = message.metadata.message_type.partition(".")[2]
+    client = client_number(context)
+    work = message.metadata.message_type.partition(".")[2]
     honest = unpack_any(reply.content[UPDATE])
-    past = _remember(context.state, stage, round_number, honest, squad.remembers)
+    past = _remember(context.state, work, round_number, honest, squad.remembers)
     if attack is None:
         return reply
     view = LocalView(
-        machine=machine,
+        client=client,
         round=round_number,
-        stage=stage,
+        work=work,
         model=None if received is None else unpack_any(received),
         past=past,
-        random=stream(settings.seed, "attack", machine, round_number),
+        random=stream(settings.seed, "attack", client, round_number),
     )
     forged = attack.forge(honest, view)
     if forged is None:
@@ -54,10 +54,11 @@ def local_attack(settings: Settings, context: Context, round_number: int) -> Loc
 def _squad(settings: Settings, context: Context) -> Squad | None:
     """Whether a client lies: as its node's setting `byzantine` says, else by its number.
 
-    A node that was started as a liar, and that the settings do not name, runs the first attack.
+    A node that was started as a Byzantine client, and that the settings do not name, runs the first
+    attack.
     """
     adversary = adversary_of(settings)
-    squad = adversary.squad_of(machine_number(context))
+    squad = adversary.squad_of(client_number(context))
     if "byzantine" not in context.node_config:
         return squad
     if not context.node_config["byzantine"]:
@@ -70,18 +71,18 @@ def _squad(settings: Settings, context: Context) -> Squad | None:
     return squad or adversary.squads[0]
 
 
-def machine_number(context: Context) -> int:
-    """The number of the machine that a client plays."""
+def client_number(context: Context) -> int:
+    """The number of the client that a client plays."""
     return int(context.node_config["partition-id"])
 
 
 def _forges(attack: LocalAttack | None) -> bool:
-    """Whether an attack changes updates at all; some only change the machine's data."""
+    """Whether an attack changes updates at all; some only change the client's data."""
     return attack is not None and type(attack).forge is not LocalAttack.forge
 
 
 def _remember(
-    state: RecordDict, stage: str, round_number: int, honest: Array, count: int
+    state: RecordDict, work: str, round_number: int, honest: Array, count: int
 ) -> list[Array]:
     """The last `count` updates of earlier rounds, kept with the node from round to round.
 
@@ -89,7 +90,7 @@ def _remember(
     """
     if not count:
         return []
-    prefix = f"attack.{stage}."
+    prefix = f"attack.{work}."
     kept = sorted(int(name.removeprefix(prefix)) for name in state if name.startswith(prefix))
     past = [number for number in kept if number < round_number][-count:]
     for number in kept:

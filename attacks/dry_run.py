@@ -14,17 +14,17 @@ from tagma.tasks.task import Task
 from tagma.tasks.task_choice import task_of
 
 
-def try_attacks(settings: Settings, stage: str) -> None:
+def try_attacks(settings: Settings, work: str) -> None:
     """Let each attack forge once in the first round and once in a later one, from made-up updates.
 
-    An attack that does not suit the task says so; one that looks at what its machines cannot see,
-    or whose updates are no arrays, is refused. `stage` is what machines are asked for later.
+    An attack that does not suit the task says so; one that looks at what its clients cannot see,
+    or whose updates are no arrays, is refused. `work` is what clients are asked for later.
     """
     task = task_of(settings)
     for squad in adversary_of(settings).squads:
         for phase in squad.phases:
             try:
-                _try(task, phase, squad.machines, stage, settings.seed)
+                _try(task, phase, squad.clients, work, settings.seed)
             except (OutOfSight, _NoArray) as problem:
                 name = type(phase.attack).__name__
                 raise SettingError(phase.key, name, str(problem)) from None
@@ -34,23 +34,23 @@ class _NoArray(Exception):
     """What an attack sends is no array."""
 
 
-def _try(task: Task, phase: Phase, machines: Mask, stage: str, seed: int) -> None:
-    if not machines.any():
+def _try(task: Task, phase: Phase, clients: Mask, work: str, seed: int) -> None:
+    if not clients.any():
         return
     attack, random = phase.attack, stream(seed, "dry run")
     rounds = [number for number in (1, 2) if phase.acts_in(number)] or [phase.start]
     if isinstance(attack, LocalAttack):
-        machine = int(machines.argmax())
-        attack.data(task, machine, random)
+        client = int(clients.argmax())
+        attack.data(task, client, random)
         for number in rounds:
-            view = _local_view(task, machine, number, stage, random)
+            view = _local_view(task, client, number, work, random)
             _check(attack.forge(np.ones(task.dim), view))
         return
     truth = task.truth()
     if truth is not None:
         groups = np.maximum(truth.labels, 0)
         for number in rounds:
-            shown = _federation_view(truth.centres[groups], groups, machines, number, stage, random)
+            shown = _federation_view(truth.centres[groups], groups, clients, number, work, random)
             sent = _check(attack.forge(shown))
             if sent is None or sent.shape != shown.own.shape:
                 shape = None if sent is None else sent.shape
@@ -67,12 +67,12 @@ def _check(sent: object) -> Array | None:
 
 
 def _local_view(
-    task: Task, machine: int, number: int, stage: str, random: np.random.Generator
+    task: Task, client: int, number: int, work: str, random: np.random.Generator
 ) -> LocalView:
     return LocalView(
-        machine=machine,
+        client=client,
         round=number,
-        stage="erm" if number == 1 else stage,
+        work="local_model" if number == 1 else work,
         model=None if number == 1 else np.ones(task.dim),
         past=[],
         random=random,
@@ -82,23 +82,23 @@ def _local_view(
 def _federation_view(
     updates: Array,
     groups: Labels,
-    liars: Mask,
+    byzantine: Mask,
     number: int,
-    stage: str,
+    work: str,
     random: np.random.Generator,
 ) -> FederationView:
-    """A round with the true models as the machines' local ones, or as what they received."""
+    """A round with the true models as the clients' local ones, or as what they received."""
     first = number == 1
     return FederationView(
         round=number,
-        stage="erm" if first else stage,
-        honest=updates[~liars],
-        own=updates[liars],
-        honest_models=None if first else updates[~liars],
-        own_models=None if first else updates[liars],
-        honest_groups=groups[~liars],
-        own_groups=groups[liars],
-        machines=np.flatnonzero(liars),
+        work="local_model" if first else work,
+        honest=updates[~byzantine],
+        own=updates[byzantine],
+        honest_models=None if first else updates[~byzantine],
+        own_models=None if first else updates[byzantine],
+        honest_groups=groups[~byzantine],
+        own_groups=groups[byzantine],
+        clients=np.flatnonzero(byzantine),
         random=random,
         rehearse=lambda forged: 0.0,
     )

@@ -1,4 +1,4 @@
-"""Who attacks when: squads of Byzantine machines, each with its attacks over the rounds."""
+"""Who attacks when: squads of Byzantine clients, each with its attacks over the rounds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class Phase:
 
 @dataclass(frozen=True)
 class Squad:
-    """Machines that attack alike; between their phases they are honest."""
+    """Clients that attack alike; between their phases they are honest."""
 
-    machines: Mask
+    clients: Mask
     """Shape (m,)."""
     phases: tuple[Phase, ...]
 
@@ -41,28 +41,28 @@ class Squad:
         return None
 
     def local_in(self, round_number: int) -> LocalAttack | None:
-        """What its machines do by themselves in a round."""
+        """What its clients do by themselves in a round."""
         attack = self.attack_in(round_number)
         return attack if isinstance(attack, LocalAttack) else None
 
     @property
     def remembers(self) -> int:
-        """How many of their own updates its machines have to keep, for any of its phases."""
+        """How many of their own updates its clients have to keep, for any of its phases."""
         attacks = (phase.attack for phase in self.phases)
         return max((a.remembers for a in attacks if isinstance(a, LocalAttack)), default=0)
 
 
 @dataclass(frozen=True)
 class Adversary:
-    """All Byzantine machines of a federation."""
+    """All Byzantine clients of a federation."""
 
     squads: tuple[Squad, ...]
-    """No machine is in two of them."""
+    """No client is in two of them."""
 
     @cached_property
     def byzantine(self) -> Mask:
         """Shape (m,)."""
-        return np.logical_or.reduce([squad.machines for squad in self.squads])
+        return np.logical_or.reduce([squad.clients for squad in self.squads])
 
     @property
     def attacks(self) -> Iterator[Attack]:
@@ -74,11 +74,11 @@ class Adversary:
         """Whether some attack needs to see the whole federation."""
         return any(isinstance(attack, OmniscientAttack) for attack in self.attacks)
 
-    def squad_of(self, machine: int) -> Squad | None:
-        """The squad of a machine; None if it is honest."""
-        return next((squad for squad in self.squads if squad.machines[machine]), None)
+    def squad_of(self, client: int) -> Squad | None:
+        """The squad of a client; None if it is honest."""
+        return next((squad for squad in self.squads if squad.clients[client]), None)
 
     def colluders_in(self, round_number: int) -> list[tuple[OmniscientAttack, Mask]]:
-        """The omniscient attacks of a round and their machines."""
-        acting = ((squad.attack_in(round_number), squad.machines) for squad in self.squads)
+        """The omniscient attacks of a round and their clients."""
+        acting = ((squad.attack_in(round_number), squad.clients) for squad in self.squads)
         return [(attack, who) for attack, who in acting if isinstance(attack, OmniscientAttack)]

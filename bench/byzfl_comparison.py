@@ -29,7 +29,7 @@ _HELP = """tagma bench byzfl [settings]: CPU time per cell of the grid byzfl_sty
 
 Needs byzfl, anywhere on PYTHONPATH: pip install --no-deps --target FOLDER byzfl==0.0.11
   tagma bench byzfl
-  tagma bench byzfl rounds=20 task.machines=50"""
+  tagma bench byzfl rounds=20 task.clients=50"""
 
 _ATTACKS: dict[str, tuple[str, dict[str, float]]] = {
     "sign_flip": ("SignFlipping", {}),
@@ -99,11 +99,11 @@ def _prepared(byzfl: Any, place: Place) -> Callable[[], None]:
     """Byzfl's loop on the data of a cell, which are made here, before the clock starts."""
     settings = place.cell.settings
     task = task_of(settings)
-    liars = round(_FRACTION * task.machines)
+    byzantine = round(_FRACTION * task.clients)
     byzfl.fed_framework.models.linear = lambda: torch.nn.Linear(task.dim, 1, bias=False)
     loaders = []
-    for machine in range(task.machines - liars):
-        data = task.data(machine)
+    for client in range(task.clients - byzantine):
+        data = task.data(client)
         arrays = (data.inputs, data.targets[:, None])
         examples = TensorDataset(*(torch.tensor(array, dtype=torch.float32) for array in arrays))
         loaders.append(DataLoader(examples, batch_size=task.samples))
@@ -116,23 +116,26 @@ def _prepared(byzfl: Any, place: Place) -> Callable[[], None]:
         "loss_name": "MSELoss", "LabelFlipping": False, "nb_labels": 2, "momentum": 0.0,
         "store_per_client_metrics": False,
     }  # fmt: skip
-    aggregator = {"name": _AGGREGATORS[str(place.values["defence"])], "parameters": {"f": liars}}
+    aggregator = {
+        "name": _AGGREGATORS[str(place.values["defence"])],
+        "parameters": {"f": byzantine},
+    }
     central = {"test_loader": loaders[0], "aggregator_info": aggregator, "pre_agg_list": []}
     name, parameters = _ATTACKS[str(place.values["attack"])]
-    known = {"aggregator_info": aggregator, "pre_agg_list": [], "f": liars}
-    attack = {"name": name, "f": liars, "parameters": parameters | known}
+    known = {"aggregator_info": aggregator, "pre_agg_list": [], "f": byzantine}
+    attack = {"name": name, "f": byzantine, "parameters": parameters | known}
 
     def loop() -> None:
         clients = [
             byzfl.Client(shared | local | {"training_dataloader": loader}) for loader in loaders
         ]
-        server, liar = byzfl.Server(shared | central), byzfl.ByzantineClient(attack)
+        server, byzantine_client = byzfl.Server(shared | central), byzfl.ByzantineClient(attack)
         for _ in range(settings.rounds):
             state = server.get_dict_parameters()
             for client in clients:
                 client.set_model_state(state)
                 client.compute_gradients()
             honest = [client.get_flat_gradients_with_momentum() for client in clients]
-            server.update_model_with_gradients(honest + liar.apply_attack(honest))
+            server.update_model_with_gradients(honest + byzantine_client.apply_attack(honest))
 
     return loop

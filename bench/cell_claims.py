@@ -1,6 +1,6 @@
 """Claims: who is at work on a cell, so that two processes on one folder share the work.
 
-A claim is a file beside the results. It holds while its owner lives: one on this machine is asked
+A claim is a file beside the results. It holds while its owner lives: one on this computer is asked
 for by its process, one elsewhere must have touched the file lately. Should two take over an expired
 claim at the same moment, a cell runs twice and the same result is written twice.
 """
@@ -31,7 +31,7 @@ class Claims:
         self._renewed = time.monotonic()
         self._me = json.dumps(
             {
-                "machine": platform.node(),
+                "host": platform.node(),
                 "process": os.getpid(),
                 "born": psutil.Process().create_time(),
                 "token": uuid4().hex,
@@ -81,12 +81,12 @@ class Claims:
             return True
         except ValueError:
             owner = {}  # its owner has not finished writing, or never will
-        if owner.get("machine") == platform.node():
+        if owner.get("host") == platform.node():
             return not _lives(owner["process"], owner["born"])
         return self._now() - touched > _SILENCE
 
     def _now(self) -> float:
-        """The time by the clock of the file system, which other machines share."""
+        """The time by the clock of the file system, which other computers share."""
         probe = self._folder / f".now.{uuid4().hex}"
         probe.touch()
         now = probe.stat().st_mtime

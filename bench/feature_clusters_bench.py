@@ -13,7 +13,7 @@ from tagma.launch.console import console, notices, say
 _HELP = """tagma bench features [--points N] [--features D] [--search]
 
 Generates N x D points (103,174 x 595 by default), finds their clusters by the threshold graph, with
-a given gamma or, with --search, the one that gives four clusters, and cuts them into machines.
+a given gamma or, with --search, the one that gives four clusters, and cuts them into clients.
 Prints the time and the peak memory. Fails beyond 4 GB."""
 
 _LIMIT = 4e9

@@ -1,7 +1,7 @@
 """`python -m tagma.bench.fresh_memory`: what fresh memory costs, by how long it has been free.
 
 An array of 400 MB is made, filled and freed, again and again, with longer and longer pauses. On a
-machine of one's own the pause makes no difference. A virtual machine may give memory that is free
+computer of one's own the pause makes no difference. A virtual machine may give memory that is free
 back to its host in the pause, and the host then has to find it again, page by page. That is why
 `tagma bench kernels` calls every function once more before it measures it.
 """

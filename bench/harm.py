@@ -1,9 +1,9 @@
 """`tagma bench harm`: what every attack does to a federation without a defence, and with one.
 
-The setting is the paper's with 20 % liars. Every attack meets two systems, without a defence
-(K-means, mean) and with the paper's (trimmed K-means, trimmed mean); both also run without liars.
-An attack hurts if it at least doubles the error of the system without a defence. Those that
-cannot, by their nature, are listed with the reason.
+The setting is the paper's with 20 % Byzantine clients. Every attack meets two systems, without a
+defence (K-means, mean) and with the paper's (trimmed K-means, trimmed mean); both also run without
+Byzantine clients. An attack hurts if it at least doubles the error of the system without a defence.
+Those that cannot, by their nature, are listed with the reason.
 """
 
 import csv
@@ -25,7 +25,7 @@ from tagma.settings import choices, compose
 
 _HELP = """tagma bench harm [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]
 
-The estimation error of every attack, by 20 % of the machines, against a federation without a
+The estimation error of every attack, by 20 % of the clients, against a federation without a
 defence (K-means, mean) and against the paper's (trimmed K-means, trimmed mean). Writes harm.csv
 and harm.md to --out (default: outputs/bench/harm). Finished runs are kept there.
 
@@ -33,7 +33,7 @@ The exit code is 0 only if every attack at least doubles the error of the undefe
 known not to and why."""
 
 _COMMON = (
-    "task.machines=100", "task.clusters=5", "task.dim=100", "task.samples=200", "task.noise=2",
+    "task.clients=100", "task.clusters=5", "task.dim=100", "task.samples=200", "task.noise=2",
     "evaluate=false", "oracle=false",
 )  # fmt: skip
 _SYSTEMS = {
@@ -47,10 +47,10 @@ _TWICE = 2.0
 _OTHER_DATA = ("shifted_mean",)
 """Attacks for tasks other than this one."""
 HARMLESS = {
-    "garbage": "no: it is dropped before any defence sees it, and only its machines are lost",
+    "garbage": "no: it is dropped before any defence sees it, and only its clients are lost",
     "stale": "no: near the optimum an old update hardly differs from a new one",
-    "mimic": "no: what it repeats is honest, and honest machines of a cluster differ little",
-    "alie": "no: it hides, and a fifth of liars within the noise moves a mean by less than that",
+    "mimic": "no: what it repeats is honest, and honest clients of a cluster differ little",
+    "alie": "no: it hides, and a fifth of the clients within the noise moves a mean by less",
     "min_max": "no: for the same reason as alie",
     "min_sum": "no: for the same reason as alie",
 }
@@ -114,7 +114,7 @@ def _attack(name: str) -> tuple[str, ...]:
 
 
 def _ratio(name: str, system: str, errors: dict[str, list[float]]) -> float:
-    """How many times the error of the same system without liars, by medians over trials."""
+    """The error over that of the same system without Byzantine clients, by medians."""
     attacked, free = errors[f"{system} {name}"], errors[f"{system} none"]
     return float(np.median(attacked) / np.median(free))
 

@@ -1,8 +1,8 @@
 """`python -m tagma.bench.lbfgs_bench`: SciPy's L-BFGS against torch's, same gradients.
 
-Both minimise the local risks of some machines of `task=mixture_logcosh`, whose gradient comes from
+Both minimise the local risks of some clients of `task=mixture_logcosh`, whose gradient comes from
 torch, from w = 0 with a memory of 10 to the same gradient tolerance. Processor time on one thread,
-the median over the machines, and the larger of the two final gradients.
+the median over the clients, and the larger of the two final gradients.
 """
 
 import sys
@@ -26,7 +26,7 @@ _HELP = """python -m tagma.bench.lbfgs_bench [overrides]: SciPy's L-BFGS against
   python -m tagma.bench.lbfgs_bench                       100 coefficients, 400 examples
   python -m tagma.bench.lbfgs_bench task.samples=4000     any setting of task=mixture_logcosh"""
 
-_MACHINES, _TOLERANCE, _ITERATIONS = 15, 1e-7, 500
+_CLIENTS, _TOLERANCE, _ITERATIONS = 15, 1e-7, 500
 
 
 def main(arguments: list[str]) -> None:
@@ -39,26 +39,26 @@ def main(arguments: list[str]) -> None:
     torch.set_num_threads(1)
     task = task_of(compose(["task=mixture_logcosh", *arguments]))
     assert isinstance(task, MixtureLogCosh)
-    machines = [task.data(i) for i in range(min(_MACHINES, task.machines))]
+    clients = [task.data(i) for i in range(min(_CLIENTS, task.clients))]
     table = Table(title="L-BFGS on torch's gradients", title_justify="left")
-    for title in ("implementation", "ms a machine", "largest gradient", "times SciPy"):
+    for title in ("implementation", "ms a client", "largest gradient", "times SciPy"):
         table.add_column(title, justify="left" if title == "implementation" else "right")
     solvers = {"scipy.optimize": _by_scipy, "torch.optim.LBFGS": _by_torch}
     seconds = {}
     for name, solve in solvers.items():
-        solve(task, machines[0])  # the first call loads what later ones have
-        seconds[name], gradient = _measure(task, machines, solve)
+        solve(task, clients[0])  # the first call loads what later ones have
+        seconds[name], gradient = _measure(task, clients, solve)
         ratio = seconds[name] / seconds["scipy.optimize"]
         table.add_row(name, f"{1000 * seconds[name]:.1f}", f"{gradient:.1e}", f"{ratio:.1f}")
     console.print(table)
 
 
 def _measure(
-    task: MixtureLogCosh, machines: list[Data], solve: Callable[[MixtureLogCosh, Data], Array]
+    task: MixtureLogCosh, clients: list[Data], solve: Callable[[MixtureLogCosh, Data], Array]
 ) -> tuple[float, float]:
     """The median time, and the largest entry of a final gradient."""
     times, gradients = [], []
-    for data in machines:
+    for data in clients:
         start = process_time()
         model = solve(task, data)
         times.append(process_time() - start)

@@ -103,7 +103,7 @@ class _Worker:
 
 
 class LocalWorkers:
-    """So many processes on this machine; `timeout` is the most seconds that a cell may take."""
+    """So many processes on this computer; `timeout` is the most seconds that a cell may take."""
 
     def __init__(self, count: int, folder: Path, timeout: float | None = None) -> None:
         self._count, self._folder, self._timeout = count, folder, timeout or inf

@@ -1,6 +1,6 @@
 """`python -m tagma.bench.online_bias`: how far one streaming pass is from the local minimiser.
 
-For regression data of many machines in one cluster: the share of the true coefficients by which
+For regression data of many clients in one cluster: the share of the true coefficients by which
 the mean local model of `solver=online` falls short (its bias towards 0), and the error of one local
 model, ||w - w*|| / sqrt(d), beside that of `solver=closed_form` on the same data.
 """
@@ -19,12 +19,12 @@ from tagma.tasks.task_choice import task_of
 
 _HELP = """python -m tagma.bench.online_bias [overrides]: the bias of solver=online, by sample size.
 
-  python -m tagma.bench.online_bias                     100 coefficients, 40 machines
+  python -m tagma.bench.online_bias                     100 coefficients, 40 clients
   python -m tagma.bench.online_bias task.dim=20         any setting of the task
   python -m tagma.bench.online_bias solver.decay=0.5    or of the solver"""
 
 _SAMPLES = (200, 2000, 20000)
-_MACHINES = 40
+_CLIENTS = 40
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> None:
     for title in ("examples", "bias", "error", "error of least squares"):
         table.add_column(title, justify="right")
     for samples in _SAMPLES:
-        given = [f"task.machines={_MACHINES}", *arguments, "task.clusters=1"]
+        given = [f"task.clients={_CLIENTS}", *arguments, "task.clusters=1"]
         given += [f"task.samples={samples}"]
         online = figures(compose([*given, "solver=online"]))
         closed = figures(compose([*_without_solver(given), "solver=closed_form"]))
@@ -57,11 +57,11 @@ def main(arguments: list[str]) -> None:
 
 
 def figures(settings: Settings) -> Figures:
-    """The bias and error of the local models of honest machines."""
+    """The bias and error of the local models of honest clients."""
     task, solve = task_of(settings), solver_of(settings)
     truth = task.truth()
     assert truth is not None
-    models = np.array([solve(task, task.data(i)).model for i in range(task.machines)])
+    models = np.array([solve(task, task.data(i)).model for i in range(task.clients)])
     return _compare(models, truth.centres[0])
 
 

@@ -1,6 +1,6 @@
-"""Cells on a Ray cluster: the one that RAY_ADDRESS names, or one on this machine for the while.
+"""Cells on a Ray cluster: the one that RAY_ADDRESS names, or one on this computer for the while.
 
-Results come back to this process, which keeps them: the cluster's machines need Tagma, in the same
+Results come back to this process, which keeps them: the cluster's computers need Tagma, in the same
 version, but none of its folders. A cell that takes too long is ended with its process.
 """
 
@@ -89,7 +89,7 @@ class RayWorkers:
         except self._ray.exceptions.RayError as problem:
             return Ended(key, None, printable(" ".join(str(problem).split())))
         if code != code_fingerprint():
-            return Ended(key, None, "a machine of the cluster has another version of the code")
+            return Ended(key, None, "a computer of the cluster has another version of the code")
         if result is not None:
             write_result(self._folder, key, result)
             result.pop(FILES, None)

@@ -1,6 +1,6 @@
 """Runs cells beside each other, keeps every result at once, and skips those that are there already.
 
-A cell is claimed before it starts, so several processes, also on several machines, can work on one
+A cell is claimed before it starts, so several processes, also on several computers, can work on one
 folder: what one of them has finished is there for all. A cell that fails or takes too long is told
 of, and the others go on.
 """

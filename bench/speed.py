@@ -22,7 +22,7 @@ from tagma.settings import Settings, compose
 _HELP = """tagma bench speed [overrides]: messages per second of the engines, in steady state.
 
 Fails unless the inprocess engine is at least 15 times as fast as ray in the same run.
-  tagma bench speed                       100 machines, 100 coefficients
+  tagma bench speed                       100 clients, 100 coefficients
   tagma bench speed task.dim=1000         any setting of `tagma run` can be changed"""
 
 _REQUIRED = 15
@@ -54,7 +54,7 @@ def _messages_per_second(engine: str, overrides: list[str]) -> float:
     check(settings)
     notices.print(f"{engine}: {settings.rounds} rounds ...", highlight=False)
     events = _run(settings)
-    per_message = [event.seconds / event.used for event in events if event.stage != "erm"]
+    per_message = [event.seconds / event.used for event in events if event.work != "local_model"]
     return 1 / median(per_message)
 
 

@@ -1,6 +1,6 @@
 """`tagma bench workers`: how much faster two workers are than one.
 
-Both do the same cells of a grid, block by block and in turns, so that whatever else the machine
+Both do the same cells of a grid, block by block and in turns, so that whatever else the computer
 does meets both alike. Their processes are up and warm before the clock starts.
 """
 

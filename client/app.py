@@ -1,19 +1,19 @@
-"""The Flower ClientApp: one function per instruction, each a few lines around `Machine`."""
+"""The Flower ClientApp: one function per instruction, each a few lines around `Client`."""
 
 from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
 from tagma.arrays import Array
 from tagma.attacks.client_mod import byzantine_mod
-from tagma.client.client_cache import machine_of
-from tagma.client.local_client import Machine
-from tagma.wire import ABOUT, LOSS, MACHINE, METRICS, MODEL, UPDATE, pack, unpack_any
+from tagma.client.client_cache import client_of
+from tagma.client.local_client import LocalClient
+from tagma.wire import ABOUT, CLIENT, LOSS, METRICS, MODEL, UPDATE, pack, unpack_any
 
 app = ClientApp()
 
 
-def _machine(message: Message, context: Context) -> Machine:
-    return machine_of(context, int(message.metadata.group_id))
+def _client(message: Message, context: Context) -> LocalClient:
+    return client_of(context, int(message.metadata.group_id))
 
 
 def _reply(message: Message, update: Array) -> Message:
@@ -22,12 +22,12 @@ def _reply(message: Message, update: Array) -> Message:
     return Message(content, reply_to=message)
 
 
-@app.train("erm", mods=[byzantine_mod])
-def erm(message: Message, context: Context) -> Message:
-    """Round 1: the local model, and which machine this is."""
-    machine = _machine(message, context)
-    reply = _reply(message, machine.erm())
-    reply.content[ABOUT] = ConfigRecord({MACHINE: machine.number})
+@app.train("local_model", mods=[byzantine_mod])
+def local_model(message: Message, context: Context) -> Message:
+    """Round 1: the local model, and which client this is."""
+    client = _client(message, context)
+    reply = _reply(message, client.local_model())
+    reply.content[ABOUT] = ConfigRecord({CLIENT: client.number})
     return reply
 
 
@@ -35,18 +35,18 @@ def erm(message: Message, context: Context) -> Message:
 def gradient(message: Message, context: Context) -> Message:
     """The gradient of the local risk at the received model."""
     model = unpack_any(message.content[MODEL])
-    return _reply(message, _machine(message, context).gradient(model))
+    return _reply(message, _client(message, context).gradient(model))
 
 
 @app.train("local", mods=[byzantine_mod])
 def local(message: Message, context: Context) -> Message:
     """The model after some local steps from the received one."""
     model = unpack_any(message.content[MODEL])
-    return _reply(message, _machine(message, context).local(model))
+    return _reply(message, _client(message, context).local(model))
 
 
 @app.evaluate()
 def evaluate(message: Message, context: Context) -> Message:
-    """The loss of the received model on held-out data of this machine."""
-    loss = _machine(message, context).loss(unpack_any(message.content[MODEL]))
+    """The loss of the received model on held-out data of this client."""
+    loss = _client(message, context).loss(unpack_any(message.content[MODEL]))
     return Message(RecordDict({METRICS: MetricRecord({LOSS: loss})}), reply_to=message)

@@ -1,4 +1,4 @@
-"""One machine of the federation: its data and what it computes from them."""
+"""One client of the federation: its data and what it computes from them."""
 
 from tagma.arrays import Array
 from tagma.attacks.base import LocalAttack
@@ -12,7 +12,7 @@ from tagma.tasks.task import Data, Task
 from tagma.tasks.task_choice import task_of
 
 
-class Machine:
+class LocalClient:
     """Answers the server's instructions from its own data."""
 
     def __init__(
@@ -24,7 +24,7 @@ class Machine:
         self._solve = solve
         self._optimiser = optimiser
 
-    def erm(self) -> Array:
+    def local_model(self) -> Array:
         """Stage I: the minimiser of the local risk."""
         return self._solve(self._task, self.data).model
 
@@ -45,12 +45,12 @@ class Machine:
         return self._task.loss(model, self._task.held_out(self.number))
 
 
-def make_machine(settings: Settings, number: int, attack: LocalAttack | None = None) -> Machine:
-    """A machine with its data, which a local attack may replace."""
+def make_client(settings: Settings, number: int, attack: LocalAttack | None = None) -> LocalClient:
+    """A client with its data, which a local attack may replace."""
     task = task_of(settings)
     if attack is None:
         data = task.data(number)
     else:
         data = attack.data(task, number, stream(settings.seed, "attack data", number))
     optimiser = build("optimiser", settings.choice("optimiser"))
-    return Machine(number, task, data, solver_of(settings), optimiser)
+    return LocalClient(number, task, data, solver_of(settings), optimiser)

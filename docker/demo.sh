@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 out=${DEMO_OUT:-outputs/demo}
 if ! docker info > /dev/null 2>&1; then
     echo "demo: no Docker engine is running here; without one: tagma run engine=deployment" \
-        "engine.local_nodes=6 task.machines=6 task.clusters=2" >&2
+        "engine.local_nodes=6 task.clients=6 task.clusters=2" >&2
     exit 2
 fi
 TAGMA_COMPOSE=$(command -v docker-compose > /dev/null && echo docker-compose || echo docker compose)

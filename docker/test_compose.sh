@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make test-compose`: the demo on a real Docker engine. Installs nothing on this machine; without an
+# `make test-compose`: the demo on a real Docker engine. Installs nothing on this computer; without an
 # engine it says so and ends well. PYTHON: an interpreter with Tagma and pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."

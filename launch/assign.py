@@ -21,7 +21,7 @@ _HELP = """tagma assign FOLDER DATA.npz [--model FILE.npy]: which cluster a new 
 
 FOLDER is that of a finished `tagma run`. DATA.npz holds the client's examples: `inputs`, n rows,
 and `targets`, n numbers (not for tasks without targets). Its local model is found as the run's
-machines found theirs, and compared with the clusters: the nearest one whose ball holds it is its
+clients found theirs, and compared with the clusters: the nearest one whose ball holds it is its
 own, and --model saves that cluster's model. A client that no ball holds fits none.
 
   tagma assign outputs/2026-11-16/12-00-00 mine.npz --model mine.npy"""

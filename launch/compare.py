@@ -27,10 +27,10 @@ _CHOSEN = (
 _HELP = """tagma compare [overrides]: the same federation three ways.
 
 Not robust at all, with the paper's algorithm, and with preset=tagma; beside them the error of a
-federation without liars whose clusters are known. Any setting of `tagma run` can be changed but
-those that make the difference.
+federation without Byzantine clients whose clusters are known. Any setting of `tagma run` can be
+changed but those that make the difference.
   tagma compare
-  tagma compare attack=infiltrate task.machines=50"""
+  tagma compare attack=infiltrate task.clients=50"""
 
 
 def main(arguments: list[str]) -> None:
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> None:
     oracle = ("strategy=oracle", "strategy.exclude_byzantine=true", "aggregation=mean")
     settings = {
         name: compose([*arguments, *own, "evaluate=false", "oracle=false"])
-        for name, own in (_WAYS | {"no liars, clusters known": oracle}).items()
+        for name, own in (_WAYS | {"no Byzantine clients, clusters known": oracle}).items()
     }
     for way in settings.values():
         check(way)

@@ -20,14 +20,14 @@ def oracle_errors(settings: Settings) -> dict[str, Any]:
     if not settings.oracle or task_of(settings).truth() is None:
         return {}
     kept = [text for text in settings.overrides if not text.lstrip("+~").startswith("engine")]
-    # Where liars are kept out, the yardstick is a federation without them.
-    without_liars = settings.quarantine or settings.reply_check
-    instead = [*_INSTEAD, f"strategy.exclude_byzantine={without_liars}"]
+    # Where Byzantine clients are kept out, the yardstick is a federation without them.
+    without_byzantine = settings.quarantine or settings.reply_check
+    instead = [*_INSTEAD, f"strategy.exclude_byzantine={without_byzantine}"]
     with TemporaryDirectory() as scratch:
         inprocess.run(compose([*kept, *instead]), Path(scratch), observer=lambda event: None)
         metrics = read_metrics(Path(scratch))
     return {
-        "oracle_without_liars": without_liars,
+        "oracle_without_byzantine": without_byzantine,
         "oracle_error": metrics["estimation_error"],
         "oracle_error_per_round": metrics["estimation_error_per_round"],
     }

@@ -10,7 +10,7 @@ from tagma.launch.console import notices
 from tagma.server.results.events import RoundFinished
 
 _STAGES = {
-    "erm": "stage I  local models",
+    "local_model": "stage I  local models",
     "gradient": "stage III  gradients",
     "local": "stage III  local steps",
 }
@@ -34,7 +34,7 @@ class RunProgress:
             transient=True,
             disable=not notices.is_terminal,
         )
-        self._task = self._bar.add_task(self._of + _STAGES["erm"], total=rounds, error="")
+        self._task = self._bar.add_task(self._of + _STAGES["local_model"], total=rounds, error="")
         self._last_line = monotonic()
 
     def __enter__(self) -> Self:
@@ -51,8 +51,8 @@ class RunProgress:
 
     def __call__(self, event: RoundFinished) -> None:
         """Show one more round."""
-        stage = _STAGES.get(event.stage, event.stage)
-        if event.stage == "erm":
+        stage = _STAGES.get(event.work, event.work)
+        if event.work == "local_model":
             stage = "stage II  clustering done"
         stage = self._of + stage
         error = "" if event.estimation_error is None else f"error {event.estimation_error:.4f}"

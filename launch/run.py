@@ -33,10 +33,10 @@ from tagma.tasks.task_choice import task_of
 _HELP = """tagma run [overrides]: one federation, from local models to a report.
 
 Settings are Hydra overrides, group=choice or group.setting=value:
-  tagma run                                          the paper's setting, 30 % of machines lie
-  tagma run attack=sign_flip attack.fraction=0.2     another attack, fewer liars
+  tagma run                                          the paper's setting, 30 % of clients lie
+  tagma run attack=sign_flip attack.fraction=0.2     another attack, fewer Byzantine clients
   tagma run clustering=kmeans aggregation=mean       no protection
-  tagma run engine=ray task.machines=20 rounds=5     clients in several processes
+  tagma run engine=ray task.clients=20 rounds=5     clients in several processes
   tagma run hydra.run.dir=my_results                 choose the output folder
   tagma run -m seed=0,1,2                            several runs (Hydra's multirun)
 
@@ -84,11 +84,11 @@ def main(arguments: list[str]) -> None:
 
 def check(settings: Settings) -> None:
     """Build every part once, so that mistakes are found before anything is written."""
-    adversary_of(settings)  # first: a task may depend on the share of liars
+    adversary_of(settings)  # first: a task may depend on the share of Byzantine clients
     algorithm = algorithm_of(settings)
     solver_of(settings)
-    try_attacks(settings, algorithm.stage)
-    build("engine", settings.choice("engine"), machines=task_of(settings).machines)
+    try_attacks(settings, algorithm.work)
+    build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     build("tracking", settings.choice("tracking"))
 
 
@@ -126,7 +126,7 @@ def run(settings: Settings, folder: Path) -> None:
     with only_writer(folder):
         for stale in RESULTS if settings.resume else (*RESULTS, CHECKPOINT):
             (folder / stale).unlink(missing_ok=True)
-    engine = build("engine", settings.choice("engine"), machines=task_of(settings).machines)
+    engine = build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     tracker = build("tracking", settings.choice("tracking"))
     with tracked(tracker, settings, folder) as tracking:
         with RunProgress(settings.rounds + 1) as progress:

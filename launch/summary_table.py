@@ -8,7 +8,7 @@ from tagma.launch.console import console
 
 _LARGE = 1e4
 _NAMED = 10
-"""How many machines a line names."""
+"""How many clients a line names."""
 
 
 def print_summary(metrics: dict[str, Any]) -> None:
@@ -20,7 +20,7 @@ def print_summary(metrics: dict[str, Any]) -> None:
 def _clusters(metrics: dict[str, Any]) -> Table:
     table = Table(title="Clusters", title_justify="left", title_style="bold")
     names = {
-        "byzantine": "liars", "trimmed": "trim", "excluded": "excl", "rejected": "rej",
+        "byzantine": "Byz.", "trimmed": "trim", "excluded": "excl", "rejected": "rej",
         "error_bound": "error<",
     }  # fmt: skip
     keys = ["size", "honest", "byzantine", "trimmed", "excluded", "rejected", "scatter",
@@ -45,10 +45,12 @@ def _scores(metrics: dict[str, Any]) -> Table:
     table.add_column()
     table.add_column(style="bold")
     wrong = metrics["misclustering"]
-    table.add_row("misclustered honest machines", "-" if wrong is None else f"{100 * wrong:.1f} %")
+    table.add_row("misclustered honest clients", "-" if wrong is None else f"{100 * wrong:.1f} %")
     table.add_row("estimation error", show(metrics["estimation_error"]))
     given = (
-        "without liars, clusters" if metrics["oracle_without_liars"] else "with the true clusters"
+        "nobody Byzantine, clusters"
+        if metrics["oracle_without_byzantine"]
+        else "with the true clusters"
     )
     table.add_row(f"  {given} given", show(metrics["oracle_error"]))
     rejected = metrics["replies"]["rejected"]
@@ -57,7 +59,7 @@ def _scores(metrics: dict[str, Any]) -> Table:
     waiting = metrics["participation"]["quarantined"]
     if waiting:
         names = ", ".join(map(str, waiting[:_NAMED])) + (", ..." if len(waiting) > _NAMED else "")
-        table.add_row("machines in quarantine", f"{len(waiting)} ({names})")
+        table.add_row("clients in quarantine", f"{len(waiting)} ({names})")
     return table
 
 

@@ -1,7 +1,7 @@
 """A bench as the page needs it: cells of a grid of attacks, defences and other things, by seed.
 
 The axes' roles say what is compared. Defences are ranked by the worst that any *condition* (an
-attack, with a fraction of Byzantine machines where that is varied) does to them. Whatever else is
+attack, with a fraction of Byzantine clients where that is varied) does to them. Whatever else is
 varied, such as the task, makes another *setting*: errors of different settings are not comparable.
 """
 
@@ -66,7 +66,7 @@ class Bench:
     cells: tuple[GridCell, ...]
     total: int
     versions: dict[str, str]
-    machines: tuple[str, ...]
+    hosts: tuple[str, ...]
     settings: str | None
 
     def role(self, *roles: str) -> tuple[Axis, ...]:

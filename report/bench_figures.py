@@ -23,7 +23,7 @@ from tagma.report.leaderboard import Standing
 from tagma.report.number_format import duration, number
 from tagma.report.seed_curves import Panels, step_panels, sweep_panels
 
-OURS = ("leaderboard", "heatmap", "against-*", "seconds-*", "rounds", "iterations", "machines-*")
+OURS = ("leaderboard", "heatmap", "against-*", "seconds-*", "rounds", "iterations", "clients-*")
 """The names of all figures that a bench may have."""
 
 

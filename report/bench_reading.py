@@ -16,7 +16,7 @@ from tagma.report.bench_data import Axis, Bench, GridCell
 from tagma.report.run_data import Curve
 
 INDEX, TABLE = "bench.json", "table.csv"
-REFERENCE = "error_without_liars"
+REFERENCE = "error_without_byzantine"
 ROLES = ("attack", "defence", "fraction")
 _TIMES = ("seconds", "cpu_seconds", "clustering_seconds", "rounds_seconds", "messages")
 
@@ -73,7 +73,7 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
         cells=cells,
         total=int((index.get("cells") or {}).get("total", len(cells))),
         versions={str(k): str(v) for k, v in (index.get("versions") or {}).items()},
-        machines=tuple(str(machine) for machine in index.get("machines") or ()),
+        hosts=tuple(str(host) for host in index.get("hosts") or ()),
         settings=None if not settings else str(settings),
     )
 

@@ -83,7 +83,7 @@ def write_sheets(folder: Path, sheets: Sequence[Sheet], ours: Iterable[str] = ()
 
 
 def draw(sheet: Sheet) -> str:
-    """The sheet as an SVG document. What XML cannot hold, of a machine's words, is replaced."""
+    """The sheet as an SVG document. What XML cannot hold, of a client's words, is replaced."""
     layout = _lay_out(sheet)
     drawn = (
         environment()

@@ -50,7 +50,7 @@ class Standing:
     misclustering: float | None
     """The largest mean over seeds."""
     times_reference: float | None
-    """How many times the error without liars, in the worst condition."""
+    """How many times the error without Byzantine clients, in the worst condition."""
 
     @property
     def tied(self) -> bool:

@@ -77,11 +77,11 @@ def misclustering_chart(run: Run) -> Chart | None:
         id="misclustering",
         title="Misclustering per clustering iteration",
         description=(
-            f"Honest machines in the wrong cluster: {percent(curve[0])} with the initial labels, "
+            f"Honest clients in the wrong cluster: {percent(curve[0])} with the initial labels, "
             f"{percent(curve[-1])} after iteration {len(curve) - 1}."
         ),
         x_label="clustering iteration",
-        y_label="honest machines in the wrong cluster",
+        y_label="honest clients in the wrong cluster",
         right=RIGHT,
         x_ticks=x.ticks(8, whole=True),
         y_ticks=tuple(replace(tick, label=f"{tick.label}%") for tick in y.ticks(5)),

@@ -58,7 +58,7 @@ def duration(seconds: float) -> str:
 
 
 def count(amount: int, one: str, many: str | None = None) -> str:
-    """`1 machine`, `2,000 machines`."""
+    """`1 client`, `2,000 clients`."""
     return f"{amount:,} {one if amount == 1 else many or one + 's'}"
 
 

@@ -1,8 +1,8 @@
-"""The picture's limits: honest structure fills them, however far off a Byzantine machine may be.
+"""The picture's limits: honest structure fills them, however far off a Byzantine client may be.
 
-The machines come in groups: the true clusters where known, else the found ones. A group's box
+The clients come in groups: the true clusters where known, else the found ones. A group's box
 reaches `REACH` typical distances (the median) from its coordinate-wise median, so a minority of
-outliers cannot stretch it. A found cluster may itself be the work of Byzantine machines: one much
+outliers cannot stretch it. A found cluster may itself be the work of Byzantine clients: one much
 further out than the others is left outside the frame. A true one never is.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tagma.report.run_data import Machine, Point
+from tagma.report.run_data import LocalClient, Point
 
 REACH = 4.0
 FAR = 4.0
@@ -42,11 +42,11 @@ class Frame:
         return self.x + dx * reach, self.y + dy * reach
 
 
-def choose_frame(machines: Sequence[Machine]) -> Frame | None:
-    """The square to draw, or `None` if no machine has a place."""
-    truth = _groups((m.true, m.place) for m in machines if m.true is not None and not m.byzantine)
-    found = _groups((m.assigned, m.place) for m in machines if m.assigned is not None)
-    groups = truth or found or _groups((None, m.place) for m in machines)
+def choose_frame(clients: Sequence[LocalClient]) -> Frame | None:
+    """The square to draw, or `None` if no client has a place."""
+    truth = _groups((m.true, m.place) for m in clients if m.true is not None and not m.byzantine)
+    found = _groups((m.assigned, m.place) for m in clients if m.assigned is not None)
+    groups = truth or found or _groups((None, m.place) for m in clients)
     if not groups:
         return None
     boxes = [_box(np.clip(np.array(group), -LIMIT, LIMIT)) for group in groups]

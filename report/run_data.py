@@ -36,13 +36,13 @@ class Cluster:
     error_bound: float | None = None
     """What the error should be below, in 95 of 100 cases."""
     excluded: int | None = None
-    """Machines that failed the reply check."""
+    """Clients that failed the reply check."""
     suspect: str | None = None
     """Why its replies are not to be trusted."""
 
 
 @dataclass(frozen=True)
-class Machine:
+class LocalClient:
     """One row of `clusters.csv`; `place` is its stage-I vector in the picture's plane."""
 
     name: str
@@ -58,7 +58,7 @@ class Round:
     """One row of `history.csv`, as text: it is only listed."""
 
     number: str
-    stage: str
+    work: str
     error: float | None
     used: str
     rejected: str
@@ -67,11 +67,11 @@ class Round:
 
 @dataclass(frozen=True)
 class Replies:
-    """How many replies were used, and which were rejected for what, by reason and by machine."""
+    """How many replies were used, and which were rejected for what, by reason and by client."""
 
     used: int | None
     reasons: Reasons
-    machines: dict[str, Reasons]
+    clients: dict[str, Reasons]
 
     @property
     def rejected(self) -> int:
@@ -96,7 +96,7 @@ class Run:
     seconds: dict[str, float]
     facts: dict[str, str]
     warnings: tuple[str, ...]
-    machines: tuple[Machine, ...]
+    clients: tuple[LocalClient, ...]
     centres: tuple[Point, ...]
     rounds: tuple[Round, ...]
     overrides: tuple[str, ...] | None
@@ -104,6 +104,6 @@ class Run:
 
     @property
     def honest(self) -> int | None:
-        """How many machines are honest, where every machine's role is known."""
-        roles = [machine.byzantine for machine in self.machines]
+        """How many clients are honest, where every client's role is known."""
+        roles = [client.byzantine for client in self.clients]
         return None if not roles or None in roles else roles.count(False)

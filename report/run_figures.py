@@ -9,8 +9,8 @@ from tagma.report.scatter import draw_picture, look
 
 
 def run_sheets(run: Run) -> list[Sheet]:
-    """Misclustering, error and machines, those that the run has."""
-    return [sheet for sheet in (_misclustering(run), _error(run), machines(run)) if sheet]
+    """Misclustering, error and clients, those that the run has."""
+    return [sheet for sheet in (_misclustering(run), _error(run), clients(run)) if sheet]
 
 
 def _misclustering(run: Run) -> Sheet | None:
@@ -32,24 +32,22 @@ def _error(run: Run) -> Sheet | None:
     )
 
 
-def machines(
-    run: Run, name: str = "machines", title: str = "Where the machines are"
-) -> Sheet | None:
+def clients(run: Run, name: str = "clients", title: str = "Where the clients are") -> Sheet | None:
     """Both panels of the picture beside each other."""
-    picture = draw_picture(run, "" if name == "machines" else f"{name}-")
+    picture = draw_picture(run, "" if name == "clients" else f"{name}-")
     if picture is None:
         return None
     panels = (picture.found, picture.truth) if picture.truth else (picture.found,)
     rows = tuple(
         (one.name, one.assigned, one.true, *map(_bit, (one.byzantine, one.trimmed)), *one.place)
-        for one in run.machines
+        for one in run.clients
         if one.place is not None
     )
     keys = [Key(*look(k), f"cluster {k}") for k in range(len(run.clusters))]
     keys += [Key("plus", "centre", "centre")] if run.centres else []
     keys += [Key("ring", "ball", "ball")] if picture.found.balls else []
     keys += [Key("circle", "plain hollow", "trimmed"), Key("cross", "byzantine", "Byzantine")]
-    columns = ("machine", "assigned", "true", "byzantine", "trimmed", "x", "y")
+    columns = ("client", "assigned", "true", "byzantine", "trimmed", "x", "y")
     return Sheet(name, title, panels, columns, rows, tuple(keys))
 
 

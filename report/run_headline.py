@@ -27,21 +27,21 @@ def verdict(run: Run) -> str:
 
 def _grouping(run: Run) -> str:
     if run.misclustering is None:
-        clusters, machines = (
+        clusters, clients = (
             count(len(run.clusters), "cluster"),
-            count(len(run.machines), "machine"),
+            count(len(run.clients), "client"),
         )
         truth = "" if run.error is not None else f"; the truth is {NOT_KNOWN}"
-        return f"{clusters} found among {machines}{truth}"
+        return f"{clusters} found among {clients}{truth}"
     if run.misclustering == 0:
-        outside = sum(m.assigned is None and m.byzantine is False for m in run.machines)
+        outside = sum(m.assigned is None and m.byzantine is False for m in run.clients)
         exceptions = f", but for {outside} in none" if outside else ""
-        return f"All honest machines found their cluster{exceptions}"
+        return f"All honest clients found their cluster{exceptions}"
     wrong = misclustered(run)
     if wrong is None:
-        return f"{percent(run.misclustering)} of the honest machines are in the wrong cluster"
+        return f"{percent(run.misclustering)} of the honest clients are in the wrong cluster"
     verb = "is" if wrong == 1 else "are"
-    return f"{wrong} of {run.honest} honest machines {verb} in the wrong cluster"
+    return f"{wrong} of {run.honest} honest clients {verb} in the wrong cluster"
 
 
 def _learning(run: Run) -> str:
@@ -65,7 +65,7 @@ def _times(ratio: float) -> str:
 
 
 def misclustered(run: Run) -> int | None:
-    """How many honest machines are in the wrong cluster."""
+    """How many honest clients are in the wrong cluster."""
     if run.misclustering is None or run.honest is None:
         return None
     return round(run.misclustering * run.honest)
@@ -87,7 +87,7 @@ def _misclustered(run: Run) -> Figure:
     if run.misclustering is None:
         return Figure("Misclustered", UNKNOWN, NOT_KNOWN)
     wrong = misclustered(run)
-    note = "of the honest machines" if wrong is None else f"{wrong} of {run.honest} honest machines"
+    note = "of the honest clients" if wrong is None else f"{wrong} of {run.honest} honest clients"
     return Figure("Misclustered", percent(run.misclustering), note)
 
 
@@ -108,11 +108,11 @@ def _oracle(run: Run) -> Figure:
 
 
 def _byzantine(run: Run) -> Figure:
-    trimmed = sum(machine.trimmed for machine in run.machines)
-    note = f"of {count(len(run.machines), 'machine')}; {trimmed} trimmed"
+    trimmed = sum(client.trimmed for client in run.clients)
+    note = f"of {count(len(run.clients), 'client')}; {trimmed} trimmed"
     if run.honest is None:
         return Figure("Byzantine", UNKNOWN, note)
-    return Figure("Byzantine", str(len(run.machines) - run.honest), note)
+    return Figure("Byzantine", str(len(run.clients) - run.honest), note)
 
 
 def _rejected(run: Run) -> Figure:

@@ -20,7 +20,7 @@ from tagma.report.run_data import (
     Cluster,
     Clustering,
     Curve,
-    Machine,
+    LocalClient,
     Point,
     Reasons,
     Replies,
@@ -55,7 +55,7 @@ def read_run(folder: Path) -> Run:
             if metrics.get(name) is not None
         },
         warnings=tuple(str(text) for text in metrics.get("warnings") or ()),
-        machines=tuple(_machine(row) for row in _rows(folder / "clusters.csv")),
+        clients=tuple(_client(row) for row in _rows(folder / "clusters.csv")),
         centres=_centres(folder / "models.safetensors"),
         rounds=tuple(_round(row) for row in _rows(folder / "history.csv")),
         overrides=tuple(str(o) for o in OmegaConf.load(overrides)) if overrides.exists() else None,
@@ -121,9 +121,9 @@ def _replies(replies: Mapping[str, Any]) -> Replies:
     return Replies(
         used=_whole(replies.get("used")),
         reasons=_reasons(replies.get("rejected")),
-        machines={
-            str(machine): _reasons(reasons)
-            for machine, reasons in (replies.get("rejected_machines") or {}).items()
+        clients={
+            str(client): _reasons(reasons)
+            for client, reasons in (replies.get("rejected_clients") or {}).items()
         },
     )
 
@@ -132,11 +132,11 @@ def _reasons(counts: Mapping[str, Any] | None) -> Reasons:
     return {str(reason): int(count) for reason, count in (counts or {}).items()}
 
 
-def _machine(row: Mapping[str, str]) -> Machine:
+def _client(row: Mapping[str, str]) -> LocalClient:
     x, y = _number(row.get("x")), _number(row.get("y"))
     byzantine = _whole(row.get("byzantine"))
-    return Machine(
-        name=row["machine"],
+    return LocalClient(
+        name=row["client"],
         assigned=_whole(row.get("assigned")),
         true=_whole(row.get("true")),
         byzantine=None if byzantine is None else bool(byzantine),
@@ -148,7 +148,7 @@ def _machine(row: Mapping[str, str]) -> Machine:
 def _round(row: Mapping[str, str]) -> Round:
     return Round(
         number=row.get("round", ""),
-        stage=row.get("stage", ""),
+        work=row.get("work", ""),
         error=_number(row.get("estimation_error")),
         used=row.get("used", ""),
         rejected=row.get("rejected", ""),

@@ -22,13 +22,13 @@ def write_run_report(folder: Path) -> Path:
     write_sheets(folder / "figures", run_sheets(run))
     page = render(run)
     path = folder / "report.html"
-    # A machine's own words may hold a lone surrogate, which no encoding can write.
+    # A client's own words may hold a lone surrogate, which no encoding can write.
     path.write_text(page, encoding="utf-8", errors="replace")
     return path
 
 
 def render(run: Run) -> str:
-    """The page of a run. Everything that came from a file or a machine is escaped."""
+    """The page of a run. Everything that came from a file or a client is escaped."""
     template = environment().get_template("run.html.j2")
     return template.render(
         run=run,

@@ -4,15 +4,15 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from tagma.report.run_data import Cluster, Machine, Run
+from tagma.report.run_data import Cluster, LocalClient, Run
 
 SHOWN_REASONS = 12
-SHOWN_MACHINES = 24
+SHOWN_CLIENTS = 24
 
 
 @dataclass(frozen=True)
 class ClusterRow:
-    """A cluster (`None` for no cluster) and how many replies of its machines were rejected."""
+    """A cluster (`None` for no cluster) and how many replies of its clients were rejected."""
 
     number: int | None
     cluster: Cluster
@@ -25,7 +25,7 @@ class ReasonRow:
 
     reason: str
     count: int
-    machines: str
+    clients: str
 
 
 @dataclass(frozen=True)
@@ -38,21 +38,21 @@ class TimeRow:
 
 
 def cluster_rows(run: Run) -> list[ClusterRow]:
-    """One row per found cluster, and one for the machines in none, if there are any."""
-    home = {machine.name: machine.assigned for machine in run.machines}
+    """One row per found cluster, and one for the clients in none, if there are any."""
+    home = {client.name: client.assigned for client in run.clients}
     rejected: Counter[int | None] = Counter()
-    for machine, reasons in run.replies.machines.items():
-        rejected[home.get(machine)] += sum(reasons.values())
+    for client, reasons in run.replies.clients.items():
+        rejected[home.get(client)] += sum(reasons.values())
     rows = [ClusterRow(i, cluster, rejected[i]) for i, cluster in enumerate(run.clusters)]
     outside = homeless(run)
     return rows + ([ClusterRow(None, _no_cluster(outside), rejected[None])] if outside else [])
 
 
-def _no_cluster(machines: list[Machine]) -> Cluster:
-    roles = [machine.byzantine for machine in machines]
+def _no_cluster(clients: list[LocalClient]) -> Cluster:
+    roles = [client.byzantine for client in clients]
     known = None not in roles
     return Cluster(
-        size=len(machines),
+        size=len(clients),
         honest=roles.count(False) if known else None,
         byzantine=roles.count(True) if known else None,
         trimmed=None,
@@ -61,21 +61,21 @@ def _no_cluster(machines: list[Machine]) -> Cluster:
     )
 
 
-def homeless(run: Run) -> list[Machine]:
-    """The machines in no cluster: their first reply was rejected, or never came."""
-    return [machine for machine in run.machines if machine.assigned is None]
+def homeless(run: Run) -> list[LocalClient]:
+    """The clients in no cluster: their first reply was rejected, or never came."""
+    return [client for client in run.clients if client.assigned is None]
 
 
 def homeless_words(run: Run) -> list[str]:
-    """The machines in no cluster and why, at most `SHOWN_MACHINES` of them."""
-    machines = homeless(run)
+    """The clients in no cluster and why, at most `SHOWN_CLIENTS` of them."""
+    clients = homeless(run)
     words = []
-    for machine in machines[:SHOWN_MACHINES]:
+    for client in clients[:SHOWN_CLIENTS]:
         why = ", ".join(
-            shorten_reason(reason) for reason in run.replies.machines.get(machine.name, {})
+            shorten_reason(reason) for reason in run.replies.clients.get(client.name, {})
         )
-        words.append(f"{machine.name} ({why})" if why else machine.name)
-    more = len(machines) - SHOWN_MACHINES
+        words.append(f"{client.name} ({why})" if why else client.name)
+    more = len(clients) - SHOWN_CLIENTS
     return words + ([f"and {more} more"] if more > 0 else [])
 
 
@@ -93,9 +93,9 @@ def reason_rows(run: Run) -> list[ReasonRow]:
 
 
 def _whose(run: Run, reason: str) -> str:
-    names = [name for name, reasons in run.replies.machines.items() if reason in reasons]
-    more = len(names) - SHOWN_MACHINES
-    return ", ".join(names[:SHOWN_MACHINES]) + (f" and {more} more" if more > 0 else "")
+    names = [name for name, reasons in run.replies.clients.items() if reason in reasons]
+    more = len(names) - SHOWN_CLIENTS
+    return ", ".join(names[:SHOWN_CLIENTS]) + (f" and {more} more" if more > 0 else "")
 
 
 def shorten_reason(reason: str) -> str:

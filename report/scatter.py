@@ -1,6 +1,6 @@
 """Figure 3: the stage-I vectors in the plane, as the run grouped them and as they truly are.
 
-A ball's shadow on the plane is a disc of the same radius about the shadow of its centre: a machine
+A ball's shadow on the plane is a disc of the same radius about the shadow of its centre: a client
 outside the disc is outside the ball, one inside may be outside in a direction that is not shown.
 
 Marks differ by colour and shape: 7 colours (Okabe and Ito's but black) times 7 shapes, paired so
@@ -15,7 +15,7 @@ from tagma.report.axes import LinearAxis, Tick
 from tagma.report.cluster_matching import match_clusters, misplaced
 from tagma.report.number_format import count, times_power
 from tagma.report.picture_frame import BEYOND, Frame, choose_frame
-from tagma.report.run_data import Machine, Point, Run
+from tagma.report.run_data import LocalClient, Point, Run
 
 SIZE = 480
 LEFT, RIGHT, TOP, BOTTOM = 52, 472, 34, 454
@@ -23,7 +23,7 @@ INSET = 7.0
 HUGE = 1e5
 SHAPES = ("circle", "square", "triangle", "diamond", "nabla", "star", "hourglass")
 
-Placed = tuple[Machine, Point]
+Placed = tuple[LocalClient, Point]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Mark:
     shape: str
     style: str
     words: str
-    machine: str = ""
+    client: str = ""
     turn: float = 0.0
     tag: str = ""
 
@@ -89,41 +89,41 @@ def look(cluster: int) -> tuple[str, str]:
 
 
 def draw_picture(run: Run, name: str = "") -> Picture | None:
-    """Figure 3, or `None` if no machine has a place in the plane; `name` sets apart its ids."""
-    frame = choose_frame(run.machines)
+    """Figure 3, or `None` if no client has a place in the plane; `name` sets apart its ids."""
+    frame = choose_frame(run.clients)
     if frame is None:
         return None
-    plane = _Plane(frame, len(run.machines), name)
-    matched = match_clusters(run.machines, len(run.clusters))
-    placed = [(machine, machine.place) for machine in run.machines if machine.place is not None]
+    plane = _Plane(frame, len(run.clients), name)
+    matched = match_clusters(run.clients, len(run.clusters))
+    placed = [(client, client.place) for client in run.clients if client.place is not None]
     return Picture(
         found=_found(plane, placed, run),
         truth=_truth(plane, placed, matched),
         outside=_outside(frame, placed),
         lost={true: found for true, found in matched.items() if found >= len(run.clusters)},
-        misplaced=sum(misplaced(machine, matched) for machine in run.machines),
+        misplaced=sum(misplaced(client, matched) for client in run.clients),
     )
 
 
 class _Plane:
     """Marks in pixels; one outside the frame becomes an arrow on its edge, pointing at it."""
 
-    def __init__(self, frame: Frame, machines: int, name: str) -> None:
+    def __init__(self, frame: Frame, clients: int, name: str) -> None:
         self.frame = frame
         self.name = name
-        self.scale = 1.0 if machines <= 150 else 0.8 if machines <= 400 else 0.6
+        self.scale = 1.0 if clients <= 150 else 0.8 if clients <= 400 else 0.6
         self.x = LinearAxis(frame.x - frame.half, frame.x + frame.half, LEFT, RIGHT)
         self.y = LinearAxis(frame.y - frame.half, frame.y + frame.half, BOTTOM, TOP)
 
-    def mark(self, place: Point, shape: str, style: str, words: str, machine: str = "") -> Mark:
+    def mark(self, place: Point, shape: str, style: str, words: str, client: str = "") -> Mark:
         if self.frame.contains(place):
             x, y = self.x.place(place[0]), self.y.place(place[1])
-            return Mark(x, y, shape, style, words, machine)
+            return Mark(x, y, shape, style, words, client)
         edge = self.frame.edge(place)
         x = min(RIGHT - INSET, max(LEFT + INSET, self.x.place(edge[0])))
         y = min(BOTTOM - INSET, max(TOP + INSET, self.y.place(edge[1])))
         turn = math.degrees(math.atan2(y - (TOP + BOTTOM) / 2, x - (LEFT + RIGHT) / 2))
-        return Mark(x, y, "arrow", f"{style} far", f"{words}, outside the frame", machine, turn)
+        return Mark(x, y, "arrow", f"{style} far", f"{words}, outside the frame", client, turn)
 
     def ball(self, centre: Point, radius: float | None, style: str) -> Ball | None:
         """The disc about a centre; `None` if there is none that reaches into the frame."""
@@ -142,7 +142,7 @@ class _Plane:
     ) -> Panel:
         return Panel(
             id=f"{self.name}{part}",
-            title=f"{title}: the machines’ first answers in the plane",
+            title=f"{title}: the clients’ first answers in the plane",
             heading=title,
             description=description,
             marks=tuple(marks),
@@ -155,12 +155,12 @@ class _Plane:
         )
 
 
-def _found(plane: _Plane, machines: Sequence[Placed], run: Run) -> Panel:
+def _found(plane: _Plane, clients: Sequence[Placed], run: Run) -> Panel:
     marks = []
-    for machine, place in machines:
-        shape, style = ("reject", "out") if machine.assigned is None else look(machine.assigned)
-        style += " hollow" if machine.trimmed else ""
-        marks.append(plane.mark(place, shape, style, describe(machine), machine.name))
+    for client, place in clients:
+        shape, style = ("reject", "out") if client.assigned is None else look(client.assigned)
+        style += " hollow" if client.trimmed else ""
+        marks.append(plane.mark(place, shape, style, describe(client), client.name))
     radii = [cluster.radius for cluster in run.clusters]
     balls = [
         plane.ball(centre, radius, look(number)[1])
@@ -171,12 +171,12 @@ def _found(plane: _Plane, machines: Sequence[Placed], run: Run) -> Panel:
             style = f"{look(number)[1]} centre"
             mark = plane.mark(centre, "plus", style, f"centre of cluster {number}")
             marks.append(replace(mark, tag=str(number)))
-    trimmed = sum(machine.trimmed for machine, _ in machines)
+    trimmed = sum(client.trimmed for client, _ in clients)
     shown = [ball for ball in balls if ball is not None]
     return plane.panel(
         "found",
         "As found",
-        f"{count(len(machines), 'machine')} by the cluster the run put them in, "
+        f"{count(len(clients), 'client')} by the cluster the run put them in, "
         f"{trimmed} of them trimmed, and {count(len(run.centres), 'cluster centre')}"
         f"{' with their balls' if shown else ''}.",
         marks,
@@ -184,50 +184,50 @@ def _found(plane: _Plane, machines: Sequence[Placed], run: Run) -> Panel:
     )
 
 
-def _truth(plane: _Plane, machines: Sequence[Placed], matched: dict[int, int]) -> Panel | None:
-    if not matched and not any(machine.byzantine for machine, _ in machines):
+def _truth(plane: _Plane, clients: Sequence[Placed], matched: dict[int, int]) -> Panel | None:
+    if not matched and not any(client.byzantine for client, _ in clients):
         return None
     marks, rings = [], []
-    for machine, place in machines:
-        words = describe(machine)
-        if machine.byzantine:
-            at = "" if machine.assigned is None else f" k{machine.assigned}"
-            marks.append(plane.mark(place, "cross", f"byzantine{at}", words, machine.name))
+    for client, place in clients:
+        words = describe(client)
+        if client.byzantine:
+            at = "" if client.assigned is None else f" k{client.assigned}"
+            marks.append(plane.mark(place, "cross", f"byzantine{at}", words, client.name))
             continue
-        label = None if machine.true is None else matched[machine.true]
+        label = None if client.true is None else matched[client.true]
         shape, style = ("dot", "out") if label is None else look(label)
-        marks.append(plane.mark(place, shape, style, words, machine.name))
-        if misplaced(machine, matched) and plane.frame.contains(place):
+        marks.append(plane.mark(place, shape, style, words, client.name))
+        if misplaced(client, matched) and plane.frame.contains(place):
             rings.append(plane.mark(place, "ring", f"k{label} wrong", words))
-    byzantine = sum(bool(machine.byzantine) for machine, _ in machines)
+    byzantine = sum(bool(client.byzantine) for client, _ in clients)
     return plane.panel(
         "truth",
         "The truth",
-        f"The same machines: {len(machines) - byzantine} honest by their true cluster, "
+        f"The same clients: {len(clients) - byzantine} honest by their true cluster, "
         f"{byzantine} Byzantine; {len(rings)} honest in the wrong cluster are ringed.",
         marks + rings,
         [],
     )
 
 
-def describe(machine: Machine) -> str:
-    """A machine's facts in one line."""
-    home = "no cluster" if machine.assigned is None else f"cluster {machine.assigned}"
+def describe(client: LocalClient) -> str:
+    """A client's facts in one line."""
+    home = "no cluster" if client.assigned is None else f"cluster {client.assigned}"
     facts = [f"found in {home}"]
-    if machine.trimmed:
+    if client.trimmed:
         facts.append("trimmed")
-    if machine.byzantine:
+    if client.byzantine:
         facts.append("Byzantine")
-    elif machine.true is not None:
-        facts.append(f"truly of cluster {machine.true}")
-    return f"machine {machine.name}: {', '.join(facts)}"
+    elif client.true is not None:
+        facts.append(f"truly of cluster {client.true}")
+    return f"client {client.name}: {', '.join(facts)}"
 
 
-def _outside(frame: Frame, machines: Sequence[Placed]) -> str:
-    far = [machine for machine, place in machines if not frame.contains(place)]
+def _outside(frame: Frame, clients: Sequence[Placed]) -> str:
+    far = [client for client, place in clients if not frame.contains(place)]
     if not far:
         return ""
     byzantine = sum(bool(m.byzantine) for m in far)
     whose = f" ({byzantine} Byzantine)" if byzantine else ""
     verb = "lies" if len(far) == 1 else "lie"
-    return f"{count(len(far), 'machine')}{whose} {verb} outside the frame, each shown by an arrow."
+    return f"{count(len(far), 'client')}{whose} {verb} outside the frame, each shown by an arrow."

@@ -17,7 +17,7 @@ Panels = dict[str, list[Band]]
 def step_panels(bench: Bench, curve: Callable[[GridCell], Curve | None], *, stays: bool) -> Panels:
     """A panel per setting and attack, with the curve of every defence.
 
-    Where the fraction of Byzantine machines is varied, this is at the largest. `stays`: a curve
+    Where the fraction of Byzantine clients is varied, this is at the largest. `stays`: a curve
     that ends earlier than others keeps its last value, as a clustering does that has converged.
     """
     panels: Panels = {}
@@ -27,7 +27,7 @@ def step_panels(bench: Bench, curve: Callable[[GridCell], Curve | None], *, stay
                 c for c in bench.cells if (bench.setting(c), bench.attack(c)) == (setting, attack)
             ]
             bands = [
-                _steps(bench, index, _at_most_liars(bench, cells, name), curve, stays)
+                _steps(bench, index, _at_most_byzantine(bench, cells, name), curve, stays)
                 for index, name in enumerate(bench.defences)
             ]
             drawn = [band for band in bands if band is not None]
@@ -36,7 +36,7 @@ def step_panels(bench: Bench, curve: Callable[[GridCell], Curve | None], *, stay
     return panels
 
 
-def _at_most_liars(bench: Bench, cells: Sequence[GridCell], defence: str) -> list[GridCell]:
+def _at_most_byzantine(bench: Bench, cells: Sequence[GridCell], defence: str) -> list[GridCell]:
     own = [cell for cell in cells if bench.defence(cell) == defence]
     for axis in bench.role("fraction"):
         most = max((number_in(cell.values[axis.key]) or 0.0 for cell in own), default=0.0)

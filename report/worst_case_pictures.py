@@ -1,4 +1,4 @@
-"""Where the machines were: one run of every defence, under the attack that hurt it most."""
+"""Where the clients were: one run of every defence, under the attack that hurt it most."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from tagma.report.bench_data import ALL, Bench, GridCell
 from tagma.report.figure_files import Sheet
 from tagma.report.leaderboard import Standing
 from tagma.report.run_data import Run
-from tagma.report.run_figures import machines
+from tagma.report.run_figures import clients
 from tagma.report.run_headline import misclustered
 from tagma.report.run_reading import read_run
 from tagma.report.scatter import Picture, draw_picture
@@ -45,14 +45,14 @@ def places(bench: Bench, standings: Sequence[Standing]) -> tuple[list[Place], li
         except _DAMAGED:
             damaged.append(f"cells/{cell.key}")
             continue
-        name = f"machines-{len(found) + 1}"
+        name = f"clients-{len(found) + 1}"
         words = [
             one.defence,
             "" if one.worst == ALL else f"under {bench.condition(cell)}",
             one.setting,
         ]
         heading = ", ".join(filter(None, words))
-        sheet = machines(run, name, heading)
+        sheet = clients(run, name, heading)
         picture = draw_picture(run, f"{name}-")
         if sheet is not None and picture is not None:
             found.append(Place(heading, _note(run, cell), run, picture, sheet))
@@ -77,6 +77,6 @@ def _kept(bench: Bench, one: Standing) -> Iterator[GridCell]:
 def _note(run: Run, cell: GridCell) -> str:
     wrong = misclustered(run)
     known = (
-        "" if wrong is None else f": {wrong} of {run.honest} honest machines in the wrong cluster"
+        "" if wrong is None else f": {wrong} of {run.honest} honest clients in the wrong cluster"
     )
     return f"seed {cell.seed}{known}"

@@ -63,8 +63,8 @@ class Checkpoint:
         recorder.messages = record["messages"]
         recorder.seconds |= record["seconds"]
         recorder.rejected = defaultdict(Counter)
-        for machine, reasons in record["rejected"]:
-            recorder.rejected[machine] = Counter(reasons)
+        for client, reasons in record["rejected"]:
+            recorder.rejected[client] = Counter(reasons)
         recorder.returned = dict(record["returned"])
         recorder.kept = dict(record["kept"])
         recorder.resumed = [*record["resumed"], self.round + 1]
@@ -77,7 +77,7 @@ def save_checkpoint(folder: Path, overrides: tuple[str, ...], recorder: Recorder
         "events": [asdict(event) for event in recorder.events],
         "messages": recorder.messages,
         "seconds": recorder.seconds,
-        "rejected": [(machine, dict(reasons)) for machine, reasons in recorder.rejected.items()],
+        "rejected": [(client, dict(reasons)) for client, reasons in recorder.rejected.items()],
         "returned": list(recorder.returned.items()),
         "kept": list(recorder.kept.items()),
         "resumed": recorder.resumed,
@@ -112,14 +112,14 @@ def load_checkpoint(folder: Path) -> Checkpoint:
 
 def _check_consistent(state: State) -> None:
     """Shapes and ranges that every state has."""
-    m, (k, d) = len(state.machines), state.models.shape
+    m, (k, d) = len(state.clients), state.models.shape
     one_each = (state.labels, state.trimmed, state.joined, state.standing.counts)
-    if state.erms.shape != (m, d) or any(array.shape != (m,) for array in one_each):
+    if state.local_models.shape != (m, d) or any(array.shape != (m,) for array in one_each):
         raise ValueError("its arrays do not fit together")
     if state.clustering.centres.shape != (k, d) or len(state.clustering.radius) != k:
         raise ValueError("its clusters do not fit its models")
     if not ((state.labels >= NO_CLUSTER) & (state.labels < k)).all():
-        raise ValueError("a machine is in a cluster that is not there")
+        raise ValueError("a client is in a cluster that is not there")
 
 
 def _taken_apart(state: State) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -74,7 +74,7 @@ def _run_all(
             dim=task.dim,
             seed=settings.seed,
         )
-    _wait_for_nodes(grid, task.machines, settings.start_timeout)
+    _wait_for_nodes(grid, task.clients, settings.start_timeout)
     first = len(recorder.events) + 1
     play(
         strategy,
@@ -107,16 +107,16 @@ def _saver(settings: Settings, folder: Path, recorder: Recorder) -> Observer:
 
 
 def _wait_for_nodes(grid: Grid, expected: int, seconds: float) -> None:
-    """Wait until all machines are there; after the time limit, begin with those that are."""
+    """Wait until all clients are there; after the time limit, begin with those that are."""
     deadline = time.monotonic() + seconds
     pause = 0.05
     while (present := len(list(grid.get_node_ids()))) < expected:
         if time.monotonic() >= deadline:
             if not present:
-                raise FederationError(f"no machine connected within start_timeout={seconds}")
-            _log.warning("beginning with %d of %d machines", present, expected)
+                raise FederationError(f"no client connected within start_timeout={seconds}")
+            _log.warning("beginning with %d of %d clients", present, expected)
             return
         if pause == 1.0:
-            _log.info("waiting for machines: %d of %d are there", present, expected)
+            _log.info("waiting for clients: %d of %d are there", present, expected)
         time.sleep(pause)
         pause = min(2 * pause, 1.0)

@@ -11,16 +11,16 @@ from tagma.tasks.task import Truth
 
 
 def partial_labels(
-    machines: Labels, *, truth: Truth, byzantine: Mask, correct: float, seed: int
+    clients: Labels, *, truth: Truth, byzantine: Mask, correct: float, seed: int
 ) -> Labels:
-    """Shape (1, m): a share `correct` of the honest machines right, all others uniform."""
+    """Shape (1, m): a share `correct` of the honest clients right, all others uniform."""
     honest = np.flatnonzero(~byzantine)
     right = stream(seed, "partial labels").permutation(honest)[: round(correct * len(honest))]
-    known = np.isin(machines, right)
+    known = np.isin(clients, right)
     uniform = [
-        stream(seed, "partial labels", int(machine)).integers(len(truth.centres))
-        for machine in machines
+        stream(seed, "partial labels", int(client)).integers(len(truth.centres))
+        for client in clients
     ]
     labels = np.array(uniform, dtype=np.int64)
-    labels[known] = truth.labels[machines[known]]
+    labels[known] = truth.labels[clients[known]]
     return labels[None]

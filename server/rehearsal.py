@@ -16,25 +16,23 @@ def rehearsal_of(
 ) -> Rehearsal:
     """The estimation error after the algorithm's next step from its present state.
 
-    Against the true models or, where nobody knows them, those that the honest machines alone would
+    Against the true models or, where nobody knows them, those that the honest clients alone would
     lead to. The algorithm is a pure state machine, so trying leaves no trace.
     """
 
-    def models(machines: Labels, updates: Array) -> Array:
+    def models(clients: Labels, updates: Array) -> Array:
         now = state()
         if now is None:
-            return algorithm.begin(machines, updates).models
-        return algorithm.advance(now, machines, updates).models
+            return algorithm.begin(clients, updates).models
+        return algorithm.advance(now, clients, updates).models
 
-    def harm(machines: Labels, updates: Array) -> float:
+    def harm(clients: Labels, updates: Array) -> float:
         now = state()
-        if now is not None and not np.isin(machines, now.machines).all():
+        if now is not None and not np.isin(clients, now.clients).all():
             return 0.0  # newcomers, whose local models move no cluster's
         if truth is not None:
-            return estimation_error(models(machines, updates), truth.centres)
-        honest = ~byzantine[machines]
-        return estimation_error(
-            models(machines, updates), models(machines[honest], updates[honest])
-        )
+            return estimation_error(models(clients, updates), truth.centres)
+        honest = ~byzantine[clients]
+        return estimation_error(models(clients, updates), models(clients[honest], updates[honest]))
 
     return harm

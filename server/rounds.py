@@ -32,7 +32,7 @@ def play(
 
 
 def evaluate(strategy: ThreeStage, grid: Grid, *, after: int, timeout: float) -> tuple[int, float]:
-    """Let every machine try its model; return the messages sent and the seconds it took."""
+    """Let every client try its model; return the messages sent and the seconds it took."""
     started = perf_counter()
     messages = strategy.configure_evaluate(after, ArrayRecord(), ConfigRecord(), grid)
     strategy.aggregate_evaluate(after, grid.send_and_receive(messages, timeout=timeout))

@@ -26,7 +26,7 @@ def no_reply_check(settings: Settings) -> str | None:
     solver = locate(str(chosen[TARGET]), f"solver.{TARGET}")
     doubt = getattr(solver, "doubt", None)
     if doubt is None:
-        return f"solver={solver.__name__} does not send the minimiser of the machine's own loss"
+        return f"solver={solver.__name__} does not send the minimiser of the client's own loss"
     why: str | None = doubt(chosen)
     return why
 

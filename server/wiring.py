@@ -16,7 +16,7 @@ from tagma.server.screening_settings import notices_of_screening, screening_of
 from tagma.settings import Settings
 from tagma.strategies.aggregation import Aggregator, filtered
 from tagma.strategies.aggregation.filtered import REMOVABLE
-from tagma.strategies.algorithms.three_stage import Algorithm, ClusterMachines
+from tagma.strategies.algorithms.three_stage import Algorithm, ClusterClients
 from tagma.strategies.clustering import Clusterer, Clustering, random_labels
 from tagma.strategies.clustering.initial_labels import InitialLabels
 from tagma.strategies.rule_choice import aggregator_of
@@ -33,7 +33,7 @@ def algorithm_of(settings: Settings) -> Algorithm:
     algorithm: Algorithm = build(
         "strategy",
         settings.choice("strategy"),
-        cluster=_cluster_machines(settings),
+        cluster=_cluster_clients(settings),
         aggregate=_aggregator(settings),
         optimiser=build("optimiser", settings.choice("optimiser")),
         truth=task_of(settings).truth(),
@@ -49,7 +49,7 @@ def _aggregator(settings: Settings) -> Aggregator:
 
 
 def tolerance_of(settings: Settings) -> float:
-    """The share of liars in a cluster that the aggregation bears, as its settings say."""
+    """The share of Byzantine clients in a cluster that the rule tolerates, by its settings."""
     group = settings.choice("aggregation")
     for key in ("beta", "removable", "fraction"):
         if key in group:
@@ -69,45 +69,45 @@ def warnings_of(settings: Settings) -> list[str]:
                     f"{phase.key}.start={phase.start} is after the last round, "
                     f"{settings.rounds + 1}: this attack never happens"
                 )
-            elif not squad.machines.any() and not isinstance(phase.attack, NoAttack):
-                found.append(f"{phase.key}: no machine is Byzantine, so nobody attacks")
+            elif not squad.clients.any() and not isinstance(phase.attack, NoAttack):
+                found.append(f"{phase.key}: no client is Byzantine, so nobody attacks")
     beta = settings.choice("aggregation").get("beta")
     fraction = float(adversary_of(settings).byzantine.mean())
     if beta is not None and float(beta) < fraction:
         found.append(
-            f"aggregation.beta={beta} is below the share {fraction:.2g} of Byzantine machines: the "
-            "trimmed mean cannot remove all liars"
+            f"aggregation.beta={beta} is below the share {fraction:.2g} of Byzantine clients: the "
+            "trimmed mean cannot remove all Byzantine clients"
         )
     return found
 
 
-def _cluster_machines(settings: Settings) -> ClusterMachines:
+def _cluster_clients(settings: Settings) -> ClusterClients:
     group = settings.choice("clustering")
     if "init" not in group:  # a method that needs no initial labels, nor the number of clusters
         alone: Callable[[Array], Clustering] = build("clustering", group)
         for key in ("k", "smallest"):
-            _at_most_machines(settings, key, int(group.get(key) or 0))
-        return lambda numbers, erms: alone(erms)
+            _at_most_clients(settings, key, int(group.get(key) or 0))
+        return lambda numbers, local_models: alone(local_models)
     ours = settings_of(
         _start_settings, "clustering", {key: group[key] for key in _OURS if key in group}, {}
     )
     own = {key: value for key, value in group.items() if key not in _OURS}
     build("clustering", own)
     own["k"] = int(own["k"]) + ours["extra_clusters"]
-    _at_most_machines(settings, "k", own["k"])
+    _at_most_clients(settings, "k", own["k"])
     cluster: Clusterer = build("clustering", own)
     initial = _initial_labels(settings, own["k"], ours)
 
-    def cluster_machines(numbers: Labels, erms: Array) -> Clustering:
-        return cluster(erms, initial(numbers))
+    def cluster_clients(numbers: Labels, local_models: Array) -> Clustering:
+        return cluster(local_models, initial(numbers))
 
-    return cluster_machines
+    return cluster_clients
 
 
-def _at_most_machines(settings: Settings, key: str, value: int) -> None:
-    machines = task_of(settings).machines
-    if value > machines:
-        raise SettingError(f"clustering.{key}", value, f"must not exceed task.machines={machines}")
+def _at_most_clients(settings: Settings, key: str, value: int) -> None:
+    clients = task_of(settings).clients
+    if value > clients:
+        raise SettingError(f"clustering.{key}", value, f"must not exceed task.clients={clients}")
 
 
 def _initial_labels(settings: Settings, k: int, ours: dict[str, Any]) -> InitialLabels:

@@ -1,11 +1,11 @@
-"""Which node plays which machine.
+"""Which node plays which client.
 
-Flower's node ids are random, so machines have numbers: those they give themselves when they send
+Flower's node ids are random, so clients have numbers: those they give themselves when they send
 their local model. A number that is claimed twice in round 1 is nobody's: its claimants take part
 under new numbers, after all others. Later, a node keeps its seat while it is away. A node without a
 seat may be a newcomer or one that comes back under another id, for example because the server was
 resumed: it takes the seat of the number it claims only if it sends the local model that this
-machine joined with, and only while no node that is there holds it: members of a small cluster can
+client joined with, and only while no node that is there holds it: members of a small cluster can
 work out each other's local models. Everybody else gets a number that is free.
 """
 
@@ -24,25 +24,25 @@ class Seats:
     """The nodes that take part, by node id."""
 
     def __init__(self) -> None:
-        self.machine_of: dict[int, int] = {}
+        self.client_of: dict[int, int] = {}
         self._refused: set[int] = set()
         self._tries: Counter[int] = Counter()
 
     def first(self, usable: list[Reply]) -> None:
         """Seat everybody after round 1."""
-        claims = Counter(reply.machine for reply in usable)
+        claims = Counter(reply.client for reply in usable)
         free = max((number for number in claims if number is not None), default=-1) + 1
         for reply in usable:
-            if reply.machine is not None and claims[reply.machine] == 1:
-                self.machine_of[reply.node] = reply.machine
+            if reply.client is not None and claims[reply.client] == 1:
+                self.client_of[reply.node] = reply.client
         for reply in usable:
-            if reply.node not in self.machine_of:
-                self.machine_of[reply.node] = free
+            if reply.node not in self.client_of:
+                self.client_of[reply.node] = free
                 free += 1
 
     def unseated(self, online: set[int]) -> list[int]:
         """The nodes that may still be asked for their local model, in order."""
-        return sorted(online - self.machine_of.keys() - self._refused)
+        return sorted(online - self.client_of.keys() - self._refused)
 
     def refuse(self, rejections: list[Rejection]) -> None:
         """A node without a usable local model takes no part; one that was away may try again."""
@@ -52,19 +52,19 @@ class Seats:
                 self._refused.add(rejection.node)
 
     def take(self, reply: Reply, state: State, online: set[int]) -> tuple[int, bool]:
-        """Seat a node after round 1: its machine, and whether that machine is a known one."""
-        machine = reply.machine
-        row = None if machine is None else state.row_of(machine)
-        if machine is not None and row is not None:
-            same = np.allclose(reply.vector, state.erms[row], rtol=1e-6, atol=1e-12)
-            holders = {node for node, seat in self.machine_of.items() if seat == machine}
+        """Seat a node after round 1: its client, and whether that client is a known one."""
+        client = reply.client
+        row = None if client is None else state.row_of(client)
+        if client is not None and row is not None:
+            same = np.allclose(reply.vector, state.local_models[row], rtol=1e-6, atol=1e-12)
+            holders = {node for node, seat in self.client_of.items() if seat == client}
             if same and not holders & online:
                 for node in holders:
-                    del self.machine_of[node]
-                self.machine_of[reply.node] = machine
-                return machine, True
-            machine = None
-        if machine is None:
-            machine = int(state.machines[-1]) + 1
-        self.machine_of[reply.node] = machine
-        return machine, False
+                    del self.client_of[node]
+                self.client_of[reply.node] = client
+                return client, True
+            client = None
+        if client is None:
+            client = int(state.clients[-1]) + 1
+        self.client_of[reply.node] = client
+        return client, False

@@ -1,7 +1,7 @@
 """The Flower Strategy: it turns messages into arrays for the algorithm, and back.
 
-Round 1 asks every node for its local model and clusters them. Every later round sends each machine
-that has a cluster its model, and advances the algorithm with the replies that are usable. Machines
+Round 1 asks every node for its local model and clusters them. Every later round sends each client
+that has a cluster its model, and advances the algorithm with the replies that are usable. Clients
 are ordered by their numbers (`tagma.strategies.client_identity`), so that the result depends
 neither on node ids, which are random, nor on the order of replies.
 
@@ -39,21 +39,21 @@ class Round:
     """What one round brought."""
 
     number: int
-    stage: str = "erm"
+    work: str = "local_model"
     state: State | None = None
-    machines: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """The machines whose replies were usable, in ascending order."""
+    clients: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The clients whose replies were usable, in ascending order."""
     updates: Array = field(default_factory=lambda: np.empty((0, 0)))
     """What they sent, one row each."""
     used: int = 0
     rejected: list[tuple[int | None, str]] = field(default_factory=list)
-    """Machine (None where its number is not known) and reason of every reply that was dropped."""
+    """Client (None where its number is not known) and reason of every reply that was dropped."""
     joined: list[int] = field(default_factory=list)
-    """Machines that came after round 1."""
+    """Clients that came after round 1."""
     returned: list[int] = field(default_factory=list)
-    """Machines that came back under another node id."""
+    """Clients that came back under another node id."""
     kept: list[int] = field(default_factory=list)
-    """Clusters that keep their model because too few of their machines replied."""
+    """Clusters that keep their model because too few of their clients replied."""
     sent: int = 0
     exchange_seconds: float = 0.0
     """Time between messages and their last reply."""
@@ -64,7 +64,7 @@ class Round:
 class ThreeStage(Strategy):
     """One model per cluster, by any `Algorithm`; `on_round` is told about every round.
 
-    `quarantine` tells whether late machines that are in no ball are in quarantine like those of
+    `quarantine` tells whether late clients that are in no ball are in quarantine like those of
     round 1, or without a cluster.
     """
 
@@ -102,14 +102,14 @@ class ThreeStage(Strategy):
         """Seat the nodes that answered: in the cluster they were in, the nearest, or none."""
         usable, rejections = self._receive(replies, introductions=True)
         assert self.state is not None
-        for reply in sorted(usable, key=lambda reply: (reply.machine, reply.node)):
-            machine, known = self._seats.take(reply, self.state, self._online)
+        for reply in sorted(usable, key=lambda reply: (reply.client, reply.node)):
+            client, known = self._seats.take(reply, self.state, self._online)
             if known:
-                self._round.returned.append(machine)
+                self._round.returned.append(client)
             else:
-                self._round.joined.append(machine)
+                self._round.joined.append(client)
                 self.state = admit(
-                    self.state, machine, reply.vector, self._round.number,
+                    self.state, client, reply.vector, self._round.number,
                     quarantine=self.quarantine,
                 )  # fmt: skip
         self._seats.refuse(rejections)
@@ -117,16 +117,16 @@ class ThreeStage(Strategy):
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
-        """Round 1: everyone; later: every machine that is there and has a cluster."""
+        """Round 1: everyone; later: every client that is there and has a cluster."""
         if self._round.number != server_round:
             self._round = Round(server_round)
         online = set(grid.get_node_ids())
         if server_round == _FIRST:
             messages = _introductions(sorted(online))
         else:
-            self._round.stage = self.algorithm.stage
-            messages, absent = self._to_clusters(self._round.stage, server_round, online)
-            self._dropped += [Rejection(node, ABSENT, machine) for node, machine in absent]
+            self._round.work = self.algorithm.work
+            messages, absent = self._to_clusters(self._round.work, server_round, online)
+            self._dropped += [Rejection(node, ABSENT, client) for node, client in absent]
         return self._send(messages)
 
     def aggregate_train(
@@ -152,16 +152,16 @@ class ThreeStage(Strategy):
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
-        """Every machine that is there tries its cluster's model."""
+        """Every client that is there tries its cluster's model."""
         messages, _ = self._to_clusters("evaluate", server_round, set(grid.get_node_ids()))
         return self._send(messages)
 
     def aggregate_evaluate(
         self, server_round: int, replies: Iterable[Message]
     ) -> MetricRecord | None:
-        """Keep the loss that every machine reports; unusable ones are left out."""
+        """Keep the loss that every client reports; unusable ones are left out."""
         losses = check_losses(self._sent_nodes(), replies)
-        self.losses = {self._seats.machine_of[node]: loss for node, loss in losses.items()}
+        self.losses = {self._seats.client_of[node]: loss for node, loss in losses.items()}
         return None
 
     def summary(self) -> None:
@@ -194,65 +194,65 @@ class ThreeStage(Strategy):
         if not usable:
             reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
             raise FederationError(
-                f"no machine sent a usable local model ({reasons or 'there are no machines'})"
+                f"no client sent a usable local model ({reasons or 'there are no clients'})"
             )
         self._seats.first(usable)
         self._seats.refuse(rejections)
-        machines, erms = self._stack(usable)
-        self.state = self.algorithm.begin(machines, erms)
+        clients, local_models = self._stack(usable)
+        self.state = self.algorithm.begin(clients, local_models)
 
     def _advance(self, usable: list[Reply]) -> None:
         assert self.state is not None
-        machines, updates = self._stack(usable)
-        counts, self._round.kept = enough_replies(self.state, machines, self.min_replies)
+        clients, updates = self._stack(usable)
+        counts, self._round.kept = enough_replies(self.state, clients, self.min_replies)
         for cluster in self._round.kept:
             number = self._round.number
             _log.warning("round %d: too few replies, cluster %d keeps its model", number, cluster)
         if counts.any():
-            self.state = self.algorithm.advance(self.state, machines[counts], updates[counts])
+            self.state = self.algorithm.advance(self.state, clients[counts], updates[counts])
 
     def _stack(self, usable: list[Reply]) -> tuple[Labels, Array]:
-        """Machines in ascending order, and their vectors as rows; the round remembers them."""
-        by_machine = {self._seats.machine_of[reply.node]: reply.vector for reply in usable}
-        machines = np.array(sorted(by_machine), dtype=np.int64)
-        rows = [by_machine[machine] for machine in machines.tolist()]
-        self._round.machines = machines
+        """Clients in ascending order, and their vectors as rows; the round remembers them."""
+        by_client = {self._seats.client_of[reply.node]: reply.vector for reply in usable}
+        clients = np.array(sorted(by_client), dtype=np.int64)
+        rows = [by_client[client] for client in clients.tolist()]
+        self._round.clients = clients
         self._round.updates = np.array(rows).reshape(len(rows), self.dim)
-        return machines, self._round.updates
+        return clients, self._round.updates
 
     def _named(self, rejection: Rejection) -> int | None:
-        """The machine behind a rejection; a number that another node holds is not believed."""
-        known = self._seats.machine_of.get(rejection.node)
-        if known is not None or rejection.machine in self._seats.machine_of.values():
+        """The client behind a rejection; a number that another node holds is not believed."""
+        known = self._seats.client_of.get(rejection.node)
+        if known is not None or rejection.client in self._seats.client_of.values():
             return known
-        return rejection.machine
+        return rejection.client
 
     def _to_clusters(
-        self, stage: str, server_round: int, online: set[int]
+        self, work: str, server_round: int, online: set[int]
     ) -> tuple[list[Message], list[tuple[int, int]]]:
-        """One message per machine that has a cluster; node and machine of those that are away.
+        """One message per client that has a cluster; node and client of those that are away.
 
-        Messages of one cluster share the record with its model. After a resume a machine may have
+        Messages of one cluster share the record with its model. After a resume a client may have
         no node yet; nodes are numbered from 1 on.
         """
         assert self.state is not None
-        message_type = stage if stage == "evaluate" else f"train.{stage}"
+        message_type = work if work == "evaluate" else f"train.{work}"
         records = []
         for model in self.state.models:
             record = RecordDict()
             record[MODEL] = pack(model)
             records.append(record)
-        label = dict(zip(self.state.machines.tolist(), self.state.labels.tolist(), strict=True))
-        node_of = {machine: node for node, machine in self._seats.machine_of.items()}
+        label = dict(zip(self.state.clients.tolist(), self.state.labels.tolist(), strict=True))
+        node_of = {client: node for node, client in self._seats.client_of.items()}
         messages, absent = [], []
-        for machine, cluster in label.items():
+        for client, cluster in label.items():
             if cluster == NO_CLUSTER:
                 continue
-            node = node_of.get(machine, 0)
+            node = node_of.get(client, 0)
             if node in online:
                 messages.append(_message(records[cluster], node, message_type, server_round))
             else:
-                absent.append((node, machine))
+                absent.append((node, client))
         return messages, absent
 
     def _sent_nodes(self) -> dict[str, int]:
@@ -261,7 +261,7 @@ class ThreeStage(Strategy):
 
 def _introductions(nodes: list[int]) -> list[Message]:
     instruction = RecordDict()
-    return [_message(instruction, node, "train.erm", _FIRST) for node in nodes]
+    return [_message(instruction, node, "train.local_model", _FIRST) for node in nodes]
 
 
 def _message(content: RecordDict, node: int, message_type: str, server_round: int) -> Message:

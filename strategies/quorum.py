@@ -1,8 +1,8 @@
 """Partial participation: which clusters may move in a round in which replies are missing.
 
-With few replies the aggregate of a cluster is noisy, and its liars may be the majority of those who
-answered. A cluster with fewer than `min_replies` usable replies therefore keeps its model for this
-round. A cluster that has no machines at all is not missing any.
+With few replies the aggregate of a cluster is noisy, and its Byzantine clients may be the majority
+of those who answered. A cluster with fewer than `min_replies` usable replies therefore keeps its
+model for this round. A cluster that has no clients at all is not missing any.
 """
 
 import numpy as np
@@ -11,9 +11,9 @@ from tagma.arrays import Labels, Mask
 from tagma.strategies.algorithms.three_stage import State
 
 
-def enough_replies(state: State, machines: Labels, min_replies: int) -> tuple[Mask, list[int]]:
-    """Which of the replying machines count, and the clusters that keep their model."""
-    labels = state.clusters_of(machines)
+def enough_replies(state: State, clients: Labels, min_replies: int) -> tuple[Mask, list[int]]:
+    """Which of the replying clients count, and the clusters that keep their model."""
+    labels = state.clusters_of(clients)
     k = len(state.models)
     replies = np.bincount(labels, minlength=k)
     members = np.bincount(state.labels[state.labels >= 0], minlength=k)

@@ -1,4 +1,4 @@
-"""The one place where replies are checked: everything that comes from a machine is hostile.
+"""The one place where replies are checked: everything that comes from a client is hostile.
 
 A reply is usable only if it answers a message of this round, is the first to do so, carries no
 error, and holds exactly the vector that was asked for, with finite entries. Anything else is
@@ -14,15 +14,15 @@ from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.common.constant import ErrorCode
 
 from tagma.arrays import Array
-from tagma.wire import ABOUT, LOSS, MACHINE, METRICS, UPDATE, MalformedVector, unpack
+from tagma.wire import ABOUT, CLIENT, LOSS, METRICS, UPDATE, MalformedVector, unpack
 
 _LARGEST = 1e150
 """Entries beyond this are as useless as infinite ones: their squares overflow."""
 
 _DETAIL = 300
 """Characters of an error that are kept."""
-_MACHINES = 2**31
-"""Machine numbers are below this."""
+_CLIENTS = 2**31
+"""Client numbers are below this."""
 _AWAY = {
     ErrorCode.MESSAGE_UNAVAILABLE,
     ErrorCode.REPLY_MESSAGE_UNAVAILABLE,
@@ -31,7 +31,7 @@ _AWAY = {
 """Errors that Flower itself reports for a node that it cannot reach."""
 NO_REPLY, UNREACHABLE, ABSENT = "no reply", "unreachable", "absent"
 ABSENCES = {NO_REPLY, UNREACHABLE, ABSENT}
-"""Reasons that say nothing about a machine but that it was away."""
+"""Reasons that say nothing about a client but that it was away."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Reply:
 
     node: int
     vector: Array
-    machine: int | None
-    """The number that the machine gives itself; only in round 1."""
+    client: int | None
+    """The number that the client gives itself; only in round 1."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Rejection:
 
     node: int
     reason: str
-    machine: int | None = None
-    """The number that the machine gives itself, where it could be read; only in round 1."""
+    client: int | None = None
+    """The number that the client gives itself, where it could be read; only in round 1."""
     detail: str = ""
     """What an error reply says."""
 
@@ -88,7 +88,7 @@ def check_replies(
 
 
 def _check(node: int, message: Message, length: int, first_round: bool) -> Reply | Rejection:
-    machine = None
+    client = None
     try:
         if message.has_error():
             if message.error.code in _AWAY:
@@ -98,14 +98,14 @@ def _check(node: int, message: Message, length: int, first_round: bool) -> Reply
             raise _Unusable("empty")
         content = message.content
         if first_round:
-            machine = _machine(content)
+            client = _client(content)
         if set(content.keys()) != ({UPDATE, ABOUT} if first_round else {UPDATE}):
             raise _Unusable("unexpected records")
-        return Reply(node, _vector(content[UPDATE], length), machine)
+        return Reply(node, _vector(content[UPDATE], length), client)
     except (_Unusable, MalformedVector) as problem:
-        return Rejection(node, str(problem), machine)
+        return Rejection(node, str(problem), client)
     except Exception:  # records that break even the checks
-        return Rejection(node, "malformed", machine)
+        return Rejection(node, "malformed", client)
 
 
 def _vector(record: object, length: int) -> Array:
@@ -116,11 +116,11 @@ def _vector(record: object, length: int) -> Array:
     return vector
 
 
-def _machine(content: RecordDict) -> int:
+def _client(content: RecordDict) -> int:
     about = content.get(ABOUT)
-    number = about.get(MACHINE) if isinstance(about, ConfigRecord) else None
-    if type(number) is not int or not 0 <= number < _MACHINES:
-        raise _Unusable("no machine number")
+    number = about.get(CLIENT) if isinstance(about, ConfigRecord) else None
+    if type(number) is not int or not 0 <= number < _CLIENTS:
+        raise _Unusable("no client number")
     return number
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Where to write what is to become `path`; the name is unique among all machines."""
+    """Where to write what is to become `path`; the name is unique among all computers."""
     partial = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         yield partial

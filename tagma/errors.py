@@ -17,4 +17,4 @@ class EngineError(TagmaError):
 
 
 class FederationError(TagmaError):
-    """The federation cannot go on, for example because no machine sent a usable reply."""
+    """The federation cannot go on, for example because no client sent a usable reply."""

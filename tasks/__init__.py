@@ -1,1 +1,1 @@
-"""Learning problems: data, loss, partition over machines, and the truth where it is known."""
+"""Learning problems: data, loss, partition over clients, and the truth where it is known."""

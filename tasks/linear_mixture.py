@@ -1,12 +1,12 @@
 """What the synthetic mixtures of linear models share.
 
-Cluster k has a coefficient vector w*_k with independent entries scale * Bernoulli(1/2). A machine
+Cluster k has a coefficient vector w*_k with independent entries scale * Bernoulli(1/2). A client
 of that cluster holds n inputs x ~ N(0, I_d) and one target for each, which depends on x by the
 score <x, w*_k> only. The loss depends on w by the score <x, w> only, so its gradient is
 
     X^T s / n,   s_i = the derivative of the loss of example i by its score.
 
-Drawing one machine's data, a loss and a gradient cost O(n d).
+Drawing one client's data, a loss and a gradient cost O(n d).
 """
 
 from abc import ABC, abstractmethod
@@ -32,7 +32,7 @@ class LinearMixture(ABC):
     def __init__(
         self,
         *,
-        machines: int,
+        clients: int,
         clusters: int,
         dim: int,
         samples: int,
@@ -40,13 +40,11 @@ class LinearMixture(ABC):
         scale: float = 1.0,
         sizes: Sequence[float] | None = None,
     ) -> None:
-        if clusters > machines:
-            raise SettingError(
-                "task.clusters", clusters, f"must not exceed task.machines={machines}"
-            )
+        if clusters > clients:
+            raise SettingError("task.clusters", clusters, f"must not exceed task.clients={clients}")
         if sizes is not None and len(sizes) != clusters:
             raise SettingError("task.sizes", sizes, f"must have task.clusters={clusters} entries")
-        self.machines = machines
+        self.clients = clients
         self.clusters = clusters
         self.dim = dim
         self.samples = samples
@@ -73,30 +71,30 @@ class LinearMixture(ABC):
     @cached_property
     def _truth(self) -> Truth:
         bits = stream(self.seed, "truth").integers(0, 2, size=(self.clusters, self.dim))
-        labels = cluster_labels(self.machines, self.clusters, self.seed, self.sizes)
+        labels = cluster_labels(self.clients, self.clusters, self.seed, self.sizes)
         return Truth(centres=self.scale * bits.astype(np.float64), labels=labels)
 
     def truth(self) -> Truth:
-        """The coefficients of every cluster and the cluster of every machine."""
+        """The coefficients of every cluster and the cluster of every client."""
         return self._truth
 
-    def data(self, machine: int) -> Data:
-        """The n training examples of one machine."""
-        return self._draw(machine, "data", self._coefficients(machine))
+    def data(self, client: int) -> Data:
+        """The n training examples of one client."""
+        return self._draw(client, "data", self._coefficients(client))
 
-    def held_out(self, machine: int) -> Data:
+    def held_out(self, client: int) -> Data:
         """N fresh examples of the same model."""
-        return self._draw(machine, "held-out data", self._coefficients(machine))
+        return self._draw(client, "held-out data", self._coefficients(client))
 
-    def data_with(self, machine: int, coefficients: Array) -> Data:
-        """The training inputs and noise of one machine, with other coefficients."""
-        return self._draw(machine, "data", coefficients)
+    def data_with(self, client: int, coefficients: Array) -> Data:
+        """The training inputs and noise of one client, with other coefficients."""
+        return self._draw(client, "data", coefficients)
 
-    def _coefficients(self, machine: int) -> Array:
-        return self._truth.centres[self._truth.labels[machine]]
+    def _coefficients(self, client: int) -> Array:
+        return self._truth.centres[self._truth.labels[client]]
 
-    def _draw(self, machine: int, purpose: str, coefficients: Array) -> Data:
-        random = stream(self.seed, purpose, machine)
+    def _draw(self, client: int, purpose: str, coefficients: Array) -> Data:
+        random = stream(self.seed, purpose, client)
         inputs = self._inputs(random)
         return Data(inputs, self._targets(inputs @ coefficients, random))
 

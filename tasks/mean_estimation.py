@@ -1,16 +1,16 @@
 """The paper's experiment with real data: the means of clusters of points.
 
 The true clusters are those of a threshold graph on the features (`tagma.tasks.feature_clusters`),
-and w*_k is the mean of all points of cluster k. A machine holds n points: the points of each
-cluster, in random order, are cut into splits of n, and what is left over is on no machine. The loss
+and w*_k is the mean of all points of cluster k. A client holds n points: the points of each
+cluster, in random order, are cut into splits of n, and what is left over is on no client. The loss
 is
 ||w - x||^2 / 2, so the local model is the mean of the split, the gradient w minus it, the Hessian
 I_d and the step size 1.
 
-Byzantine machines hold n points each, drawn from those of no cluster. Who they are follows from the
-number of machines and their fraction, as in every task, so the task must know the fraction.
+Byzantine clients hold n points each, drawn from those of no cluster. Who they are follows from the
+number of clients and their fraction, as in every task, so the task must know the fraction.
 
-Assumes that the feature matrix fits into memory. A machine's data cost O(n d).
+Assumes that the feature matrix fits into memory. A client's data cost O(n d).
 """
 
 from functools import cached_property
@@ -24,13 +24,13 @@ from tagma.errors import SettingError
 from tagma.rng import stream
 from tagma.tasks.feature_clusters import FeatureClusters, feature_clusters
 from tagma.tasks.feature_data import Scaling
-from tagma.tasks.roles import byzantine_machines
+from tagma.tasks.roles import byzantine_clients
 from tagma.tasks.task import Data, Truth
 
 Count = Annotated[int, Ge(1)]
 
 _FEW = 3
-"""Fewer honest machines than this are too few to outvote a liar."""
+"""Fewer honest clients than this are too few to outvote a Byzantine client."""
 
 
 class MeanEstimation:
@@ -47,7 +47,7 @@ class MeanEstimation:
         clusters: Count,
         min_cluster: Count,
         samples: Count,
-        machines: Count | None,
+        clients: Count | None,
         adversarial: Annotated[float, Ge(0), Lt(0.5)],
         seed: int,
     ) -> None:
@@ -61,50 +61,50 @@ class MeanEstimation:
         self._found = feature_clusters(data, scaling, gamma, clusters, min_cluster)
         self.dim = self._found.features.shape[1]
         splits = _splits(self._found, samples, seed)
-        self.machines = _federation(machines, adversarial, len(splits), clusters)
-        byzantine = byzantine_machines(self.machines, adversarial, seed)
+        self.clients = _federation(clients, adversarial, len(splits), clusters)
+        byzantine = byzantine_clients(self.clients, adversarial, seed)
         if byzantine.any() and not len(self._found.unused):
             raise SettingError(
                 "task.adversarial", adversarial,
-                "no point is unused, for Byzantine machines to hold; use attack=none, a smaller "
+                "no point is unused, for Byzantine clients to hold; use attack=none, a smaller "
                 "task.gamma or a larger task.min_cluster",
             )  # fmt: skip
         self._split_of = dict(zip(np.flatnonzero(~byzantine).tolist(), splits, strict=False))
-        """Cluster and points of every honest machine."""
+        """Cluster and points of every honest client."""
 
     @cached_property
     def _truth(self) -> Truth:
-        labels = np.full(self.machines, -1)
-        for machine, (cluster, _) in self._split_of.items():
-            labels[machine] = cluster
+        labels = np.full(self.clients, -1)
+        for client, (cluster, _) in self._split_of.items():
+            labels[client] = cluster
         return Truth(centres=self._found.centres, labels=labels)
 
     def truth(self) -> Truth:
-        """The means of the clusters, and the cluster of every honest machine."""
+        """The means of the clusters, and the cluster of every honest client."""
         return self._truth
 
-    def data(self, machine: int) -> Data:
-        """The machine's split, or for a Byzantine one n of the unused points."""
-        if machine in self._split_of:
-            return self._rows(self._split_of[machine][1])
-        return self._rows(self._unused("data", machine))
+    def data(self, client: int) -> Data:
+        """The client's split, or for a Byzantine one n of the unused points."""
+        if client in self._split_of:
+            return self._rows(self._split_of[client][1])
+        return self._rows(self._unused("data", client))
 
-    def held_out(self, machine: int) -> Data:
-        """Other points of the cluster, n of them: those of other machines, and those on none.
+    def held_out(self, client: int) -> Data:
+        """Other points of the cluster, n of them: those of other clients, and those on none.
 
-        All others where they are fewer than n, and the machine's own where there are no others.
-        For a Byzantine machine, n unused points drawn anew.
+        All others where they are fewer than n, and the client's own where there are no others.
+        For a Byzantine client, n unused points drawn anew.
         """
-        if machine not in self._split_of:
-            return self._rows(self._unused("held-out data", machine))
-        cluster, own = self._split_of[machine]
+        if client not in self._split_of:
+            return self._rows(self._unused("held-out data", client))
+        cluster, own = self._split_of[client]
         others = np.setdiff1d(self._found.members[cluster], own)
-        random = stream(self.seed, "held-out data", machine)
+        random = stream(self.seed, "held-out data", client)
         return self._rows(random.permutation(others)[: self.samples] if len(others) else own)
 
-    def _unused(self, purpose: str, machine: int) -> Labels:
+    def _unused(self, purpose: str, client: int) -> Labels:
         points = self._found.unused
-        random = stream(self.seed, purpose, machine)
+        random = stream(self.seed, purpose, client)
         return random.choice(points, self.samples, replace=len(points) < self.samples)
 
     def _rows(self, points: Labels) -> Data:
@@ -120,20 +120,20 @@ class MeanEstimation:
         return model - data.inputs.mean(axis=0)
 
     def warnings(self) -> list[str]:
-        """Too few points for the Byzantine machines, or too few machines in a cluster."""
+        """Too few points for the Byzantine clients, or too few clients in a cluster."""
         found = []
         unused = len(self._found.unused)
-        if len(self._split_of) < self.machines and unused < self.samples:
+        if len(self._split_of) < self.clients and unused < self.samples:
             found.append(
-                f"only {unused} points are unused: Byzantine machines draw their "
+                f"only {unused} points are unused: Byzantine clients draw their "
                 f"task.samples={self.samples} points with replacement"
             )
         labels = self._truth.labels
         least = int(np.bincount(labels[labels >= 0], minlength=self.clusters).min())
         if least < _FEW:
             found.append(
-                f"the smallest cluster has {least} honest machines, too few to outvote liars: "
-                "lower task.samples, or raise task.min_cluster or task.machines"
+                f"the smallest cluster has {least} honest clients, too few to outvote others: "
+                "lower task.samples, or raise task.min_cluster or task.clients"
             )
         return found
 
@@ -154,23 +154,23 @@ def _splits(found: FeatureClusters, samples: int, seed: int) -> list[tuple[int, 
     return [(cluster, row) for _, cluster, row in placed]
 
 
-def _federation(machines: int | None, fraction: float, splits: int, clusters: int) -> int:
-    """The number of machines, Byzantine ones included."""
+def _federation(clients: int | None, fraction: float, splits: int, clusters: int) -> int:
+    """The number of clients, Byzantine ones included."""
 
     def honest(count: int) -> int:
-        return int(np.count_nonzero(~byzantine_machines(count, fraction, seed=0)))
+        return int(np.count_nonzero(~byzantine_clients(count, fraction, seed=0)))
 
-    if machines is None:
-        machines = splits
-        while honest(machines) < splits:
-            machines += splits - honest(machines)
-    if honest(machines) > splits:
+    if clients is None:
+        clients = splits
+        while honest(clients) < splits:
+            clients += splits - honest(clients)
+    if honest(clients) > splits:
         raise SettingError(
-            "task.machines", machines, f"the data give {splits} splits, for as many honest machines"
+            "task.clients", clients, f"the data give {splits} splits, for as many honest clients"
         )
-    if honest(machines) < clusters:
+    if honest(clients) < clusters:
         raise SettingError(
-            "task.machines", machines,
-            f"leaves {honest(machines)} honest machines for task.clusters={clusters}",
+            "task.clients", clients,
+            f"leaves {honest(clients)} honest clients for task.clusters={clusters}",
         )  # fmt: skip
-    return machines
+    return clients

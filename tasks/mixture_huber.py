@@ -29,7 +29,7 @@ class MixtureHuber(LinearMixture):
     def __init__(
         self,
         *,
-        machines: Count,
+        clients: Count,
         clusters: Count,
         dim: Count,
         samples: Count,
@@ -38,7 +38,7 @@ class MixtureHuber(LinearMixture):
         delta: Annotated[float, Gt(0)],
         seed: int,
     ) -> None:
-        super().__init__(machines=machines, clusters=clusters, dim=dim, samples=samples, seed=seed)
+        super().__init__(clients=clients, clusters=clusters, dim=dim, samples=samples, seed=seed)
         self.noise = noise
         self.freedom = freedom
         self.delta = delta

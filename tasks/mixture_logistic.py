@@ -6,7 +6,7 @@ w*_k. It is convex. Its Hessian is at most I_d / 4 for N(0, I_d) inputs, so the 
 gradient descent is up to 4. At w*_k it is smaller the longer w*_k is: about 0.4 / ||w*_k|| across
 w*_k and 1.3 / ||w*_k||^3 along it, so descent is slow for long coefficients.
 
-Assumes that a machine's labels are not separated by a plane: else its loss has no minimiser, only
+Assumes that a client's labels are not separated by a plane: else its loss has no minimiser, only
 a direction in which it falls for ever. That is likely with few examples or long coefficients.
 """
 
@@ -26,7 +26,7 @@ class MixtureLogistic(LinearMixture):
     def __init__(
         self,
         *,
-        machines: Count,
+        clients: Count,
         clusters: Count,
         dim: Count,
         samples: Count,
@@ -34,7 +34,7 @@ class MixtureLogistic(LinearMixture):
         seed: int,
     ) -> None:
         super().__init__(
-            machines=machines, clusters=clusters, dim=dim, samples=samples, seed=seed, scale=scale
+            clients=clients, clusters=clusters, dim=dim, samples=samples, seed=seed, scale=scale
         )
 
     def _targets(self, scores: Array, random: np.random.Generator) -> Array:
@@ -52,7 +52,7 @@ class MixtureLogistic(LinearMixture):
         return 1 - targets
 
     def warnings(self) -> list[str]:
-        """Below n = d sqrt(4 + ||w*||^2) most machines' labels can be separated by a plane.
+        """Below n = d sqrt(4 + ||w*||^2) most clients' labels can be separated by a plane.
 
         The exact threshold (Candes and Sur, 2020) is an integral, which this meets within 3 %.
         """
@@ -61,6 +61,6 @@ class MixtureLogistic(LinearMixture):
         if self.samples < enough:
             return [
                 f"task.samples={self.samples} is below {enough}: a plane separates the labels of "
-                "many machines, and their local models then have no limit; set solver.ridge"
+                "many clients, and their local models then have no limit; set solver.ridge"
             ]
         return []

@@ -27,7 +27,7 @@ class MixtureRegression(LinearMixture):
     def __init__(
         self,
         *,
-        machines: Count,
+        clients: Count,
         clusters: Count,
         dim: Count,
         samples: Count,
@@ -38,7 +38,7 @@ class MixtureRegression(LinearMixture):
         correlation: Annotated[float, Gt(-1), Lt(1)] = 0.5,
     ) -> None:
         super().__init__(
-            machines=machines, clusters=clusters, dim=dim, samples=samples, seed=seed, sizes=sizes
+            clients=clients, clusters=clusters, dim=dim, samples=samples, seed=seed, sizes=sizes
         )
         self.noise = noise
         self.correlation = correlation if covariance == "ar1" else 0.0

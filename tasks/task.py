@@ -8,7 +8,7 @@ from tagma.arrays import Array, Labels
 
 @dataclass(frozen=True)
 class Data:
-    """The examples of one machine: n rows of inputs and their n targets."""
+    """The examples of one client: n rows of inputs and their n targets."""
 
     inputs: Array
     targets: Array
@@ -21,28 +21,28 @@ class Truth:
     centres: Array
     """The risk minimiser of each cluster, shape (K, d)."""
     labels: Labels
-    """The cluster that each machine's data come from, shape (m,); -1 for none."""
+    """The cluster that each client's data come from, shape (m,); -1 for none."""
 
 
 class Task(Protocol):
-    """A learning problem with the loss f(w; x) that machines minimise.
+    """A learning problem with the loss f(w; x) that clients minimise.
 
     A task that writes its loss only, in torch, gets both `loss` and `gradient` from
     `tagma.tasks.torch_loss.TorchLoss`.
 
-    Everything a machine needs comes from its own random stream: asking for the data of one machine
+    Everything a client needs comes from its own random stream: asking for the data of one client
     never makes those of another.
     """
 
-    machines: int
+    clients: int
     clusters: int
     dim: int
     samples: int
 
-    def data(self, machine: int) -> Data:
-        """The training examples of one machine."""
+    def data(self, client: int) -> Data:
+        """The training examples of one client."""
 
-    def held_out(self, machine: int) -> Data:
+    def held_out(self, client: int) -> Data:
         """Fresh examples of the same distribution, for evaluation."""
 
     def loss(self, model: Array, data: Data) -> float:
@@ -76,8 +76,8 @@ class SquaredDistance(Task, Protocol):
 class WithCoefficients(Task, Protocol):
     """A task whose data follow a coefficient vector, which an attack may replace."""
 
-    def data_with(self, machine: int, coefficients: Array) -> Data:
-        """The training examples of one machine, had its cluster other coefficients."""
+    def data_with(self, client: int, coefficients: Array) -> Data:
+        """The training examples of one client, had its cluster other coefficients."""
 
 
 @runtime_checkable

@@ -9,6 +9,6 @@ from tagma.tasks.task import Task
 
 @lru_cache(maxsize=32)
 def task_of(settings: Settings) -> Task:
-    """Built once per process and settings; tasks hold no machine's data."""
+    """Built once per process and settings; tasks hold no client's data."""
     task: Task = build("task", settings.choice("task"), seed=settings.seed)
     return task

@@ -15,13 +15,13 @@ from tagma.server.federation import run_federation
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
 
-# Machines that run tests are busy; how long an example takes says nothing. Continuous integration
+# Clients that run tests are busy; how long an example takes says nothing. Continuous integration
 # tries the same examples every time; new ones are for those who can look at them.
 hypothesis_settings.register_profile("tagma", deadline=None, derandomize="CI" in os.environ)
 hypothesis_settings.load_profile("tagma")
 
 SMALL = [
-    "task.machines=20",
+    "task.clients=20",
     "task.clusters=2",
     "task.dim=5",
     "task.samples=60",
@@ -39,7 +39,7 @@ def run_small(tmp_path: Path) -> RunSmall:
     def run(*overrides: str, client: Client = client_app) -> dict[str, Any]:
         settings = compose([*SMALL, *overrides])
         grid = InProcessGrid(
-            client, settings.choice("task")["machines"], join_overrides(settings.overrides)
+            client, settings.choice("task")["clients"], join_overrides(settings.overrides)
         )
         run_federation(grid, settings, tmp_path, [])
         return read_metrics(tmp_path)

@@ -1,4 +1,4 @@
-"""Shares of whole numbers, in every place that counts liars or trims."""
+"""Shares of whole numbers, in every place that counts Byzantine clients or trims."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_a_share_between_two_whole_numbers_is_rounded():
     assert floor_of(0.0, 5) == ceil_of(0.0, 5) == 0
 
 
-def test_29_percent_of_100_liars_are_29():
+def test_29_percent_of_100_byzantine_clients_are_29():
     assert count(0.29, 100, 49) == 29
 
 

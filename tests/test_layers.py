@@ -49,9 +49,9 @@ def test_the_arithmetic_needs_neither_flower_nor_torch_nor_hydra():
 def test_a_client_of_a_convex_task_does_not_load_torch():
     code = (
         "import sys, tagma.client.app\n"
-        "from tagma.client.local_client import make_machine\n"
+        "from tagma.client.local_client import make_client\n"
         "from tagma.settings import compose\n"
-        "make_machine(compose(['task.dim=3']), 0).erm()\n"
+        "make_client(compose(['task.dim=3']), 0).local_model()\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run(

@@ -9,7 +9,7 @@ from tagma.attacks.base import LocalAttack, LocalView
 
 
 class GaussianNoise(LocalAttack):
-    """Local: needs nothing but the machine's own honest update."""
+    """Local: needs nothing but the client's own honest update."""
 
     def __init__(self, *, deviation: Annotated[float, Gt(0)] = 10.0) -> None:
         self.deviation = deviation

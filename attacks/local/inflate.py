@@ -1,4 +1,4 @@
-"""Inflate: a multiple of the honest update, so that one machine counts for many.
+"""Inflate: a multiple of the honest update, so that one client counts for many.
 
 The scaling of model replacement (Bagdasaryan et al., 2020), without a backdoor. Where updates are
 models after local steps, it is their progress that is multiplied.
@@ -13,7 +13,7 @@ from tagma.attacks.base import LocalAttack, LocalView
 
 
 class Inflate(LocalAttack):
-    """Local: needs nothing but the machine's own honest update."""
+    """Local: needs nothing but the client's own honest update."""
 
     source = "Bagdasaryan et al. 2020"
 

@@ -1,7 +1,7 @@
-"""Lazy: the machine computes nothing and sends back what it received.
+"""Lazy: the client computes nothing and sends back what it received.
 
 As the result of local steps that is a model without progress. As a gradient it is one that shrinks
-the model: with a share a of lazy machines, the mean leads to (1 - a) w*. In the first round, in
+the model: with a share a of lazy clients, the mean leads to (1 - a) w*. In the first round, in
 which nothing was received, it is zero.
 """
 

@@ -1,4 +1,4 @@
-"""No attack: every machine is honest."""
+"""No attack: every client is honest."""
 
 from tagma.attacks.base import LocalAttack
 from tagma.attacks.threat_model import ThreatModel

@@ -1,8 +1,8 @@
 """The paper's attack: an honest program on data from a false regression.
 
 For every task whose data follow a coefficient vector: linear, Huber's and logistic regression.
-The machine keeps its inputs and noise, but its targets follow coefficients with independent entries
-scale * Bernoulli(1/2), drawn once per machine. Its local model is then an outlier, and its updates
+The client keeps its inputs and noise, but its targets follow coefficients with independent entries
+scale * Bernoulli(1/2), drawn once per client. Its local model is then an outlier, and its updates
 are consistent with it in every round.
 """
 
@@ -18,7 +18,7 @@ from tagma.tasks.task import Data, Task, WithCoefficients
 
 
 class PoisonedRegression(LocalAttack):
-    """Local: changes the machine's own data only."""
+    """Local: changes the client's own data only."""
 
     threat = ThreatModel("its own data", "its data")
     source = "Ghosh et al. 2019"
@@ -26,8 +26,8 @@ class PoisonedRegression(LocalAttack):
     def __init__(self, *, scale: Annotated[float, Gt(0)] = 3.0) -> None:
         self.scale = scale
 
-    def data(self, task: Task, machine: int, random: np.random.Generator) -> Data:
-        """The machine's data with false coefficients."""
+    def data(self, task: Task, client: int, random: np.random.Generator) -> Data:
+        """The client's data with false coefficients."""
         if not isinstance(task, WithCoefficients):
             raise SettingError(
                 "attack",
@@ -35,5 +35,5 @@ class PoisonedRegression(LocalAttack):
                 "needs task=mixture_regression or another whose data follow coefficients",
             )
         return task.data_with(
-            machine, self.scale * random.integers(0, 2, size=task.dim).astype(float)
+            client, self.scale * random.integers(0, 2, size=task.dim).astype(float)
         )

@@ -12,7 +12,7 @@ from tagma.attacks.base import LocalAttack, LocalView
 
 
 class SignFlip(LocalAttack):
-    """Local: needs nothing but the machine's own honest update."""
+    """Local: needs nothing but the client's own honest update."""
 
     def __init__(self, *, scale: Annotated[float, Gt(0)] = 1.0) -> None:
         self.scale = scale

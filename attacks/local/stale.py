@@ -1,4 +1,4 @@
-"""Stale: the machine replays an update of an earlier round.
+"""Stale: the client replays an update of an earlier round.
 
 What it sends was honest once, so nothing about it is strange but its age. It harms only while the
 model moves.

@@ -1,12 +1,12 @@
 """A little is enough (Baruch, Baruch, Goldberg, 2019).
 
-The liars send mean - z * standard deviation of the honest updates, coordinate by coordinate: a
-shift within the noise, so that they look no stranger than many honest machines, and always to the
-same side.
+The Byzantine clients send mean - z * standard deviation of the honest updates, coordinate by
+coordinate: a shift within the noise, so that they look no stranger than many honest clients, and
+always to the same side.
 
-With M machines of which b lie, the paper takes the largest z for which enough honest machines lie
-beyond the liars: s = floor(M / 2 + 1) - b of them make a majority with the liars, so
-z = quantile((M - b - s) / (M - b)) of the normal distribution.
+With M clients of which b lie, the paper takes the largest z for which enough honest clients lie
+beyond the Byzantine clients: s = floor(M / 2 + 1) - b of them make a majority with the Byzantine
+clients, so z = quantile((M - b - s) / (M - b)) of the normal distribution.
 """
 
 from typing import Annotated
@@ -38,14 +38,14 @@ class ALittleIsEnough(ScaledAttack):
         return honest.mean(axis=0) - z * spread
 
 
-def largest_hidden_shift(honest: int, liars: int) -> float:
+def largest_hidden_shift(honest: int, byzantine: int) -> float:
     """The paper's z.
 
-    With few liars it may be 0 or less: then they cannot hide at all, and 0 is returned. As a
-    majority they need no honest company, and any z would do: three standard deviations, which is
-    also the most that is returned.
+    With few Byzantine clients it may be 0 or less: then they cannot hide at all, and 0 is returned.
+    As a majority they need no honest company, and any z would do: three standard deviations, which
+    is also the most that is returned.
     """
-    needed = (honest + liars) // 2 + 1 - liars
+    needed = (honest + byzantine) // 2 + 1 - byzantine
     if needed <= 0:
         return 3.0
     return min(max(float(ndtri((honest - needed) / honest)), 0.0), 3.0)

@@ -1,7 +1,7 @@
 """What min-max and min-sum share (Shejwalkar, Houmansadr, 2021).
 
-The liars send mean + gamma p: away from the honest mean in a direction p, as far as a test of
-distances between updates lets them.
+The Byzantine clients send mean + gamma p: away from the honest mean in a direction p, as far as a
+test of distances between updates lets them.
 """
 
 from abc import abstractmethod

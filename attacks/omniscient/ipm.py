@@ -1,8 +1,9 @@
 """Inner product manipulation (Xie, Koyejo, Gupta, 2019).
 
-The liars send minus a multiple of the mean of the honest updates, so that the average of all points
-away from the descent direction. With scale 1 it is the sign flip of the mean. A share a of liars
-reverses the mean only with a scale above (1 - a) / a; below it they only slow the descent down.
+The Byzantine clients send minus a multiple of the mean of the honest updates, so that the average
+of all points away from the descent direction. With scale 1 it is the sign flip of the mean. A share
+a of Byzantine clients reverses the mean only with a scale above (1 - a) / a; below it they only
+slow the descent down.
 """
 
 from typing import Annotated

@@ -1,10 +1,10 @@
-"""Mimic (Karimireddy, He, Jaggi, 2022): all liars repeat one honest machine.
+"""Mimic (Karimireddy, He, Jaggi, 2022): all Byzantine clients repeat one honest client.
 
-Its view counts many times over, and the others' are lost; since what the liars send is honest, no
-test of single updates finds them. The machine they repeat is the one farthest out in the direction
-in which the honest updates of the round differ most; the paper finds the direction in a few rounds
-and keeps the machine from then on. `which` keeps one from the start: the one of this number among
-the honest machines of the cluster that answered, counted round.
+Its view counts many times over, and the others' are lost; since what the Byzantine clients send is
+honest, no test of single updates finds them. The client they repeat is the one farthest out in the
+direction in which the honest updates of the round differ most; the paper finds the direction in a
+few rounds and keeps the client from then on. `which` keeps one from the start: the one of this
+number among the honest clients of the cluster that answered, counted round.
 """
 
 from typing import Annotated
@@ -26,7 +26,7 @@ class Mimic(OmniscientAttack):
         self.which = which
 
     def forge(self, view: FederationView) -> Array:
-        """The update of one honest machine of each cluster."""
+        """The update of one honest client of each cluster."""
         return by_cluster(view, lambda honest, own: honest[self._chosen(honest)])
 
     def _chosen(self, honest: Array) -> int:

@@ -1,8 +1,8 @@
 """Min-max (Shejwalkar, Houmansadr, 2021): as far as possible, yet no outlier by distance.
 
-gamma is the largest for which the liars' distance to every honest update is at most the largest
-distance between two honest updates. Each honest update gives a quadratic inequality for gamma, so
-the largest is exact, without a search.
+gamma is the largest for which the Byzantine clients' distance to every honest update is at most the
+largest distance between two honest updates. Each honest update gives a quadratic inequality for
+gamma, so the largest is exact, without a search.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Min-sum (Shejwalkar, Houmansadr, 2021): min-max with sums of squared distances.
 
-gamma is the largest for which the sum of the liars' squared distances to the honest updates is at
-most the largest such sum of an honest update. The sum for mean + gamma p is V + h gamma^2 ||p||^2,
-where V is that for the mean, so gamma has a closed form.
+gamma is the largest for which the sum of the Byzantine clients' squared distances to the honest
+updates is at most the largest such sum of an honest update. The sum for mean + gamma p is V + h
+gamma^2 ||p||^2, where V is that for the mean, so gamma has a closed form.
 """
 
 import numpy as np

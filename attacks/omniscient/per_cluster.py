@@ -1,7 +1,8 @@
 """Attacks of the literature, which know one global model, against one model per cluster.
 
-Liars that act on the same model conspire against the honest machines that do: those who received
-it or, in the first round, which has no models yet, those of the group whose data they were given.
+Byzantine clients that act on the same model conspire against the honest clients that do: those who
+received it or, in the first round, which has no models yet, those of the group whose data they were
+given.
 """
 
 from abc import abstractmethod
@@ -13,19 +14,20 @@ from tagma.attacks.line_search import strongest
 
 
 def by_cluster(view: FederationView, against: Callable[[Array, Array], Array]) -> Array:
-    """What all liars send, (b, d), if those of one cluster send against(honest, own).
+    """What all Byzantine clients send, (b, d), if those of one cluster send against(honest, own).
 
-    The function gets the honest updates of the cluster, never none, and the liars' own, and
+    The function gets the honest updates of the cluster, never none, and the Byzantine clients' own,
+    and
     returns a vector for all of them or one for each. Where updates are models after local steps,
-    it gets and returns their progress from the received model. Liars among themselves, who have
-    nobody to harm, send their own updates.
+    it gets and returns their progress from the received model. Byzantine clients among themselves,
+    who have nobody to harm, send their own updates.
     """
     forged = view.own.copy()
-    for liars, peers in view.clusters():
+    for byzantine, peers in view.clusters():
         if len(peers):
-            origin = view.origin(liars)
-            sent = against(view.honest[peers] - origin, view.own[liars] - origin)
-            forged[liars] = origin + sent
+            origin = view.origin(byzantine)
+            sent = against(view.honest[peers] - origin, view.own[byzantine] - origin)
+            forged[byzantine] = origin + sent
     return forged
 
 
@@ -38,7 +40,7 @@ class ScaledAttack(OmniscientAttack):
 
     @abstractmethod
     def against(self, honest: Array, own: Array, scale: float, view: FederationView) -> Array:
-        """What the liars of one cluster send with this scale; see `by_cluster`."""
+        """What the Byzantine clients of one cluster send with this scale; see `by_cluster`."""
 
     def forge(self, view: FederationView) -> Array:
         """With the scale of the settings, or the most harmful one, the same for all clusters."""

@@ -1,9 +1,9 @@
 """The attack on trimmed means with full knowledge (Fang, Cao, Jia, Gong, 2020).
 
-In every coordinate the liars send values just beyond the honest ones, on the side away from where
-the honest mean points: above the largest, between max and b max (max / b where it is negative), if
-the mean is negative; below the smallest likewise if it is positive. Their values are trimmed, but
-each pushes an honest value of the other side out with it, so that the rest is biased.
+In every coordinate the Byzantine clients send values just beyond the honest ones, on the side away
+from where the honest mean points: above the largest, between max and b max (max / b where it is
+negative), if the mean is negative; below the smallest likewise if it is positive. Their values are
+trimmed, but each pushes an honest value of the other side out with it, so that the rest is biased.
 """
 
 from typing import Annotated

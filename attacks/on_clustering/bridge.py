@@ -1,4 +1,4 @@
-"""Bridge: a chain of liars from one true cluster to another.
+"""Bridge: a chain of Byzantine clients from one true cluster to another.
 
 Rules that join what is close (`clustering=edge_cutting`) walk over it, and centres on both sides
 are drawn towards it.

@@ -1,4 +1,4 @@
-"""Fake cluster: the liars make a tight cluster of their own.
+"""Fake cluster: the Byzantine clients make a tight cluster of their own.
 
 With as many clusters allowed as there are true groups, theirs takes the place of one, and two true
 groups have to share a model.

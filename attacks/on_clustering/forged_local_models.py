@@ -1,4 +1,4 @@
-"""Attacks on stage II: what liars send in the first round decides who is clustered with whom.
+"""Attacks on stage II: false local models decide who is clustered with whom.
 
 What they do afterwards is another attack, the setting `later` of each of these: see
 `tagma.attacks.schedule`. Without it they are honest then.
@@ -20,10 +20,10 @@ class ClusteringAttack(OmniscientAttack):
 
     @abstractmethod
     def place(self, honest: Landscape, count: int, random: np.random.Generator) -> Array:
-        """The local models that `count` liars send, shape (count, d)."""
+        """The local models that `count` Byzantine clients send, shape (count, d)."""
 
     def forge(self, view: FederationView) -> Array:
         """False local models in the first round, honest updates later."""
-        if view.stage != "erm":
+        if view.work != "local_model":
             return view.own
         return self.place(landscape_of(view), len(view.own), view.random)

@@ -21,7 +21,7 @@ class Landscape:
 
     @cached_property
     def names(self) -> Labels:
-        """The numbers of the groups that have honest machines, shape (K,)."""
+        """The numbers of the groups that have honest clients, shape (K,)."""
         return np.unique(self.groups)
 
     @cached_property
@@ -56,7 +56,7 @@ class Landscape:
     def row(self, group: int) -> int:
         """The row of a group that the user has named."""
         if group not in self.names:
-            raise SettingError("cluster", group, "no honest machine is in such a cluster")
+            raise SettingError("cluster", group, "no honest client is in such a cluster")
         return int(np.searchsorted(self.names, group))
 
     def largest(self) -> int:

@@ -1,4 +1,4 @@
-"""Infiltrate: the liars sit inside one true cluster, and lie in stage III.
+"""Infiltrate: the Byzantine clients sit inside one true cluster, and lie in stage III.
 
 Their local models are as far from the cluster's centre as honest ones are on average (rho = 1), so
 no clustering can tell them apart by distance. What they do then is the setting `later`.

@@ -1,4 +1,4 @@
-"""Split: liars on both sides of the largest true cluster, so that it falls in two.
+"""Split: Byzantine clients on both sides of the largest true cluster, so that it falls in two.
 
 Two centres are then spent on one group; with as many clusters as groups, two others share one.
 """

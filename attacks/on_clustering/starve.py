@@ -1,4 +1,4 @@
-"""Starve: all liars into the smallest true cluster, where they are most likely the majority."""
+"""Starve: all Byzantine clients join the smallest true cluster, to be its majority."""
 
 from typing import Annotated
 

@@ -1,6 +1,6 @@
-"""A federation of least-squares machines as arrays: the same data, without messages.
+"""A federation of least-squares clients as arrays: the same data, without messages.
 
-A gradient is H_i w - b_i, so that a round of stage III costs one product per machine, and an
+A gradient is H_i w - b_i, so that a round of stage III costs one product per client, and an
 experiment can run hundreds of federations. The algorithm that runs is the real one.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.attacks.adversary import adversary_of
-from tagma.client.local_client import make_machine
+from tagma.client.local_client import make_client
 from tagma.errors import TagmaError
 from tagma.server.results.scores import estimation_error
 from tagma.settings import Settings, compose
@@ -22,10 +22,10 @@ from tagma.tasks.task_choice import task_of
 
 @dataclass(frozen=True)
 class ArrayFederation:
-    """What m machines would send."""
+    """What m clients would send."""
 
     settings: Settings
-    erms: Array
+    local_models: Array
     """Local models, shape (m, d)."""
     hessians: Array
     """X_i^T X_i / n, shape (m, d, d)."""
@@ -35,31 +35,28 @@ class ArrayFederation:
     byzantine: Mask
 
     def gradients(self, models: Array) -> Array:
-        """The gradient of every machine at its own model, both of shape (m, d)."""
+        """The gradient of every client at its own model, both of shape (m, d)."""
         return np.einsum("mij,mj->mi", self.hessians, models) - self.targets
 
 
 def array_federation(overrides: Sequence[str]) -> ArrayFederation:
-    """The machines that the overrides describe; liars may only change their data."""
+    """The clients that the overrides describe; Byzantine clients may only change their data."""
     settings = compose(tuple(overrides))
     task, adversary = task_of(settings), adversary_of(settings)
     truth = task.truth()
     if truth is None or not isinstance(task, LeastSquares):
         raise TagmaError("task: an array federation needs least squares with known clusters")
-    machines = []
-    for number in range(task.machines):
+    clients = []
+    for number in range(task.clients):
         squad = adversary.squad_of(number)
-        machines.append(make_machine(settings, number, squad.local_in(1) if squad else None))
-    inputs = [machine.data.inputs for machine in machines]
+        clients.append(make_client(settings, number, squad.local_in(1) if squad else None))
+    inputs = [client.data.inputs for client in clients]
     return ArrayFederation(
         settings=settings,
-        erms=np.array([machine.erm() for machine in machines]),
+        local_models=np.array([client.local_model() for client in clients]),
         hessians=np.array([x.T @ x / len(x) for x in inputs]),
         targets=np.array(
-            [
-                x.T @ machine.data.targets / len(x)
-                for x, machine in zip(inputs, machines, strict=True)
-            ]
+            [x.T @ client.data.targets / len(x) for x, client in zip(inputs, clients, strict=True)]
         ),
         truth=truth,
         byzantine=adversary.byzantine,
@@ -69,14 +66,14 @@ def array_federation(overrides: Sequence[str]) -> ArrayFederation:
 def descend(
     algorithm: Algorithm, federation: ArrayFederation, rounds: int, flipped: Mask | None = None
 ) -> State:
-    """The state after so many rounds; the gradients of `flipped` machines change their sign."""
-    machines = np.arange(len(federation.erms))
-    state = algorithm.begin(machines, federation.erms)
+    """The state after so many rounds; the gradients of `flipped` clients change their sign."""
+    clients = np.arange(len(federation.local_models))
+    state = algorithm.begin(clients, federation.local_models)
     for _ in range(rounds):
         gradients = federation.gradients(state.models[state.labels])
         if flipped is not None:
             gradients[flipped] *= -1
-        state = algorithm.advance(state, machines, gradients)
+        state = algorithm.advance(state, clients, gradients)
     return state
 
 

@@ -35,7 +35,7 @@ METHODS = {
     "paper": ("preset=paper", "clustering.init=partial"),
     "oracle": ("strategy=oracle", "strategy.exclude_byzantine=true", "aggregation=mean"),
 }
-"""Ours, the paper's with 60 % of the labels given, and the mean without liars."""
+"""Ours, the paper's with 60 % of the labels given, and the mean without Byzantine clients."""
 _RESTARTS = 20
 _TIMINGS = 5
 
@@ -47,14 +47,14 @@ def clustering_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
     honest local models.
     """
     federation = array_federation([*TASK, *overrides, f"seed={seed}"])
-    erms, truth, honest = federation.erms, federation.truth, ~federation.byzantine
+    local_models, truth, honest = federation.local_models, federation.truth, ~federation.byzantine
     k = len(truth.centres)
-    initial = random_labels(np.arange(len(erms)), k=k, restarts=_RESTARTS, seed=seed)
-    deviation = float(np.sqrt(((erms - truth.centres[truth.labels])[honest] ** 2).mean()))
+    initial = random_labels(np.arange(len(local_models)), k=k, restarts=_RESTARTS, seed=seed)
+    deviation = float(np.sqrt(((local_models - truth.centres[truth.labels])[honest] ** 2).mean()))
     ours, theirs = least_cpu(
-        lambda: density(erms),
+        lambda: density(local_models),
         lambda: trimmed_kmeans(
-            erms, initial, k=k, iterations=20, assumed_fraction=0.35, radius=2.0
+            local_models, initial, k=k, iterations=20, assumed_fraction=0.35, radius=2.0
         ),
     )
     return score(federation, DEFAULTS) | {
@@ -66,8 +66,8 @@ def clustering_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
 
 
 def score(federation: ArrayFederation, constants: Constants) -> dict[str, Any]:
-    """How good the clusters are, and the error that they lead to over that without liars."""
-    found = density(federation.erms, constants=constants)
+    """How good the clusters are, and their error over that without Byzantine clients."""
+    found = density(federation.local_models, constants=constants)
     honest, truth = ~federation.byzantine, federation.truth
     error = pooled_error(federation, found.labels, ~found.trimmed)
     return {
@@ -96,25 +96,25 @@ def estimation_trial(*, overrides: Sequence[str], rounds: int, seed: int) -> dic
 
 
 def imposter_trial(*, share: float, seed: int) -> dict[str, Any]:
-    """Liars that nothing gives away: honest programs on data whose coefficients are shifted.
+    """Imposters that nothing gives away: honest programs on data with shifted coefficients.
 
     They are the given share of one cluster. The shift is the same for all, and half as long as the
     distance of a typical local model from its centre: too short for stage II to see two clusters.
     Their replies agree with what they claim.
     """
     federation = array_federation([*TASK, "attack=none", f"seed={seed}"])
-    truth, erms = federation.truth, federation.erms
+    truth, local_models = federation.truth, federation.local_models
     members = np.flatnonzero(truth.labels == 0)
-    liars = np.zeros(len(erms), dtype=bool)
-    liars[members[: round(share * len(members))]] = True
-    scatter = np.median(np.linalg.norm(erms[members] - truth.centres[0], axis=1))
-    shift = np.full(erms.shape[1], 0.5 * scatter / np.sqrt(erms.shape[1]))
+    byzantine = np.zeros(len(local_models), dtype=bool)
+    byzantine[members[: round(share * len(members))]] = True
+    scatter = np.median(np.linalg.norm(local_models[members] - truth.centres[0], axis=1))
+    shift = np.full(local_models.shape[1], 0.5 * scatter / np.sqrt(local_models.shape[1]))
     moved = replace(
         federation,
-        erms=erms + liars[:, None] * shift,
-        targets=federation.targets + liars[:, None] * (federation.hessians @ shift),
+        local_models=local_models + byzantine[:, None] * shift,
+        targets=federation.targets + byzantine[:, None] * (federation.hessians @ shift),
     )
-    errors = {"oracle": pooled_error(federation, truth.labels, ~liars)}
+    errors = {"oracle": pooled_error(federation, truth.labels, ~byzantine)}
     for method in ("tagma", "paper"):
         settings = compose((*TASK, "attack=none", *METHODS[method], f"seed={seed}"))
         state = descend(algorithm_of(settings), moved, 20)

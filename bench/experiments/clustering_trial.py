@@ -25,7 +25,7 @@ class ClusteringCell(RunCell):
     """A federation whose result has `r_1`, `floor` and `rho` beside its metrics."""
 
     def run(self) -> dict[str, Any]:
-        """Run it, then compute the local models of honest machines once more."""
+        """Run it, then compute the local models of honest clients once more."""
         metrics = super().run()
         models, labels = _honest_models(compose((*self.overrides, f"seed={self.seed}")))
         return metrics | theory_of(models, labels) | {"rho": _rho(metrics["clusters"])}
@@ -57,7 +57,7 @@ def _honest_models(settings: Settings) -> tuple[Array, Labels]:
     truth = task.truth()
     assert truth is not None
     honest = np.flatnonzero(~adversary_of(settings).byzantine)
-    models = [solve(task, task.data(int(machine))).model for machine in honest]
+    models = [solve(task, task.data(int(client))).model for client in honest]
     return np.stack(models), truth.labels[honest]
 
 

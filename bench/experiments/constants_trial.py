@@ -32,27 +32,27 @@ def stage_two_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
 
 
 def stage_three_trial(*, seed: int) -> dict[str, Any]:
-    """Liars who pass stage II: 30 % of every cluster send flipped gradients, or nobody does.
+    """Attackers who pass stage II: 30 % of every cluster send flipped gradients, or nobody.
 
-    Errors over those of the mean of the others, and the share of honest machines excluded, with
+    Errors over those of the mean of the others, and the share of honest clients excluded, with
     every constant of stage III changed.
     """
     federation = array_federation([*TASK, "attack=none", f"seed={seed}"])
     result = {}
     for name, limits, factor, removable in changed_limits():
         for kind, share in (("flipped", 0.3), ("none", 0.0)):
-            liars = _first_of_each(federation.truth.labels, share)
+            byzantine = _first_of_each(federation.truth.labels, share)
             algorithm = ThreeStageAlgorithm(
-                cluster=lambda machines, erms: density(erms),
+                cluster=lambda clients, local_models: density(local_models),
                 aggregate=filtered(mean, factor=factor, removable=removable),
                 optimiser=GradientStep(step=1.0),
                 screening=Screening(quarantine=True, reply_check=True, limits=limits),
             )
-            state = descend(algorithm, federation, 20, flipped=liars)
+            state = descend(algorithm, federation, 20, flipped=byzantine)
             error = estimation_error(state.models, federation.truth.centres)
             result[f"{name}, {kind}"] = {
-                "ratio": error / pooled_error(federation, federation.truth.labels, ~liars),
-                "honest excluded": float(state.standing.excluded[~liars].mean()),
+                "ratio": error / pooled_error(federation, federation.truth.labels, ~byzantine),
+                "honest excluded": float(state.standing.excluded[~byzantine].mean()),
             }
     return result
 
@@ -84,7 +84,7 @@ def changed_limits() -> Iterator[tuple[str, Limits, float, float]]:
 
 
 def _first_of_each(labels: Labels, share: float) -> Mask:
-    """The first machines of every cluster."""
+    """The first clients of every cluster."""
     chosen = np.zeros(len(labels), dtype=bool)
     for k in np.unique(labels):
         rows = np.flatnonzero(labels == k)

@@ -2,8 +2,8 @@
 
 m = 200,000 points in R^10, K = 3 clusters at equal distances of 500 times the noise: r_1 = 288 is
 above the 160 sqrt(K) = 277 that the proof asks for, and h gamma_1^2 above 500 K log h. A hundredth
-of the points are liars, all of them 1.1 sigma sqrt(d) from the first centre, on one side of it:
-within the ball, as bad as liars can be without being trimmed.
+of the points are Byzantine clients, all of them 1.1 sigma sqrt(d) from the first centre, on one
+side of it: within the ball, as bad as Byzantine clients can be without being trimmed.
 """
 
 from math import sqrt
@@ -20,7 +20,7 @@ from tagma.server.results.scores import centre_error, clusterwise_misclustering
 from tagma.strategies.clustering import trimmed_kmeans
 
 POINTS, DIM, CLUSTERS, GAP, ALPHA, ITERATIONS = 200_000, 10, 3, 500.0, 0.01, 4
-_LIARS_AT = 1.1
+_BYZANTINE_AT = 1.1
 """Of sigma sqrt(d), from the centre."""
 
 
@@ -35,16 +35,16 @@ def k_cluster_bound_trial(
     centres = GAP / sqrt(2) * np.eye(CLUSTERS, DIM)
     true = source.integers(0, CLUSTERS, size=points)
     rows = centres[true] + source.standard_normal((points, DIM))
-    liars = source.random(points) < ALPHA
-    rows[liars] = centres[0] + _LIARS_AT * sqrt(DIM) * np.eye(DIM)[-1]
-    true[liars] = 0
+    byzantine = source.random(points) < ALPHA
+    rows[byzantine] = centres[0] + _BYZANTINE_AT * sqrt(DIM) * np.eye(DIM)[-1]
+    true[byzantine] = 0
     elsewhere = (true + source.integers(1, CLUSTERS, size=points)) % CLUSTERS
     initial = np.where(source.random(points) < wrong, elsewhere, true)
     found = trimmed_kmeans(
         rows, initial[None], k=CLUSTERS, iterations=ITERATIONS, assumed_fraction=0.1,
         radius=radius, sigma=1.0,
     )  # fmt: skip
-    honest = ~liars
+    honest = ~byzantine
     assert found.trimmed_history is not None
     assert found.centre_history is not None
     measured, errors, within = [], [], 0.0
@@ -53,7 +53,7 @@ def k_cluster_bound_trial(
     ):
         measured.append(clusterwise_misclustering(labels[honest], true[honest], trimmed[honest]))
         errors.append(centre_error(now, centres) or 0.0)
-        within = max(within, _liars_within(labels[~trimmed], liars[~trimmed]))
+        within = max(within, _byzantine_within(labels[~trimmed], byzantine[~trimmed]))
     measured, errors = _continued(measured), _continued(errors)
 
     count, smallest = int(honest.sum()), float(np.bincount(true[honest]).min() / honest.sum())
@@ -63,7 +63,7 @@ def k_cluster_bound_trial(
     floor = k_cluster_floor(smallest=smallest, clusters=CLUSTERS, honest=count)
     bound = k_cluster_recursion(
         measured[0], r_1=r_1, floor=floor, clusters=CLUSTERS, spread=1.0, steps=ITERATIONS,
-        liars=2 * within * radius * sqrt(DIM) / GAP,
+        byzantine=2 * within * radius * sqrt(DIM) / GAP,
     )  # fmt: skip
     return (
         {"r_1": r_1, "floor": floor, "alpha'": within, "admissible": float(bound.admissible)}
@@ -74,10 +74,10 @@ def k_cluster_bound_trial(
     )
 
 
-def _liars_within(labels: np.ndarray, liars: np.ndarray) -> float:
-    """The largest share of liars among the untrimmed points of a cluster."""
+def _byzantine_within(labels: np.ndarray, byzantine: np.ndarray) -> float:
+    """The largest share of Byzantine clients among the untrimmed points of a cluster."""
     return float(
-        max(liars[labels == k].mean() if (labels == k).any() else 0.0 for k in range(CLUSTERS))
+        max(byzantine[labels == k].mean() if (labels == k).any() else 0.0 for k in range(CLUSTERS))
     )
 
 

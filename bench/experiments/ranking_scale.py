@@ -42,7 +42,7 @@ class Scale:
     """Points of each component of at least `min_cluster` points."""
     unused: int
     splits: int
-    """Machines that the clusters make, of `samples` points each."""
+    """Clients that the clusters make, of `samples` points each."""
     generate_seconds: float
     graph_seconds: float
     """Of the wall clock, from the features to the splits."""

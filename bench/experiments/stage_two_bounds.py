@@ -7,7 +7,8 @@ Two symmetric clusters +-theta*, h honest points in R^d, noise sigma:
     A_{s+1} <= A_s (A_s + 8 / r^2) + 2 / r^2 + sqrt(4 log(h) / h)
 
 K clusters with smallest gap Delta, largest gap lambda Delta and smallest share gamma_1 of the
-honest points; alpha' is the largest share of liars among the untrimmed points of a cluster:
+honest points; alpha' is the largest share of Byzantine clients among the untrimmed points of a
+cluster:
 
     r_1 = Delta / sigma sqrt(gamma_1 / (1 + K d / h))
     floor = sqrt(5 K log(h) / (gamma_1^2 h))
@@ -70,30 +71,30 @@ class KClusterBound:
 
 
 def k_cluster_recursion(
-    start: float, *, r_1: float, floor: float, clusters: int, spread: float, liars: float,
+    start: float, *, r_1: float, floor: float, clusters: int, spread: float, byzantine: float,
     steps: int,
 ) -> KClusterBound:  # fmt: skip
-    """From G_0^U = start; `spread` is lambda, `liars` is 2 alpha' C sigma sqrt(d) / Delta.
+    """From G_0^U = start; `spread` is lambda, `byzantine` is 2 alpha' C sigma sqrt(d) / Delta.
 
     Lambda_{-1} does not exist, so the first step takes the second of the two terms. Both bounds
     grow with what they are computed from, so bounds may be put in where the lemmas have truths.
     """
     eps = 12 / sqrt(r_1)
-    misclustered, centre_error = [start], [3 / r_1 + liars + spread * start]
+    misclustered, centre_error = [start], [3 / r_1 + byzantine + spread * start]
     admissible = r_1 >= 36 / eps**2
     for _ in range(steps):
         admissible &= misclustered[-1] <= 0.5 and centre_error[-1] <= (1 - eps) / 2
         wrong = 2 / (eps**4 * r_1**2) + (28 * centre_error[-1] / (eps**2 * r_1)) ** 2 + floor
         near = 3 / r_1 * sqrt(clusters * wrong) + 2 * wrong * centre_error[-1]
         misclustered.append(wrong)
-        centre_error.append(3 / r_1 + liars + min(near, spread * wrong))
+        centre_error.append(3 / r_1 + byzantine + min(near, spread * wrong))
     return KClusterBound(misclustered, centre_error, admissible)
 
 
 def trimmed_surplus(trimmed: list[float], byzantine: list[float]) -> float:
     """The rho of the paper: max_h beta_h / (1 - alpha_h), over the clusters' shares.
 
-    A cluster of liars alone has no honest machine to miss and does not count.
+    A cluster of Byzantine clients alone has no honest client to miss and does not count.
     """
     shares = zip(trimmed, byzantine, strict=True)
     return max((beta / (1 - alpha) for beta, alpha in shares if alpha < 1), default=0.0)

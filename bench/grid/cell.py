@@ -28,14 +28,14 @@ from tagma.server.results.run_folder import (
 from tagma.settings import Settings, adopt
 
 _PICTURE = (METRICS, HISTORY, CLUSTERS, MODELS)
-"""The files of a run that a picture of its machines is drawn from."""
+"""The files of a run that a picture of its clients is drawn from."""
 _PARTS = {
     "metrics": {
         "estimation_error", "estimation_error_per_round", "misclustering",
         "misclustering_per_iteration", "oracle_error", "clusters", "replies", "seconds", "messages",
     },
     "provenance": {"code", "version"},
-    "timing": {"seconds", "machine"},
+    "timing": {"seconds", "host"},
 }  # fmt: skip
 """What the tables need of a result."""
 
@@ -75,7 +75,7 @@ class GridCell:
         timing = {
             "seconds": time.perf_counter() - wall,
             "cpu_seconds": time.process_time() - cpu,
-            "machine": platform.node(),
+            "host": platform.node(),
             "started": started,
         }
         result = {"metrics": metrics, "provenance": versions(), "timing": timing}

@@ -16,7 +16,7 @@ Columns = dict[str, str]
 Row = dict[str, Any]
 SCORES: Columns = {
     "estimation_error": NUMBER, "misclustering": NUMBER, "oracle_error": NUMBER,
-    "error_without_liars": NUMBER, "clusters_found": WHOLE, "replies_used": WHOLE,
+    "error_without_byzantine": NUMBER, "clusters_found": WHOLE, "replies_used": WHOLE,
     "replies_rejected": WHOLE, "suspects": WHOLE,
 }  # fmt: skip
 PROVENANCE: Columns = dict.fromkeys(

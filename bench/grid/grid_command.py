@@ -44,7 +44,7 @@ A setting that is an axis of the grid gets other values; any other holds for all
   --dry-run                    say what would run, and check every setting
 
 Finished cells are kept in the folder and never run again, whatever ends the program; failed ones
-are tried again. Several processes, also on several machines, may share one folder. Writes
+are tried again. Several processes, also on several computers, may share one folder. Writes
 table.csv, timings.csv, rounds.csv, iterations.csv (each also as .parquet), bench.json and
 report.html. The exit code is 0 only if every cell succeeded."""
 

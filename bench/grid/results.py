@@ -64,7 +64,7 @@ def _about(
         "cells": {"total": len(ends), "done": len(done), "failed": len(ends) - len(done)},
         "versions": {"tagma": versions()["version"]}
         | {name: text for name, text in versions().items() if name != "version"},
-        "machines": sorted({result["timing"]["machine"] for result in done}),
+        "hosts": sorted({result["timing"]["host"] for result in done}),
         "settings": _settings(plan),
     }
 

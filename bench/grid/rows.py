@@ -15,7 +15,7 @@ from tagma.bench.runner import Outcome
 
 TIMINGS: Columns = {
     "cell": TEXT, "seconds": NUMBER, "cpu_seconds": NUMBER, "clustering_seconds": NUMBER,
-    "rounds_seconds": NUMBER, "messages": WHOLE, "machine": TEXT, "started": TEXT,
+    "rounds_seconds": NUMBER, "messages": WHOLE, "host": TEXT, "started": TEXT,
 }  # fmt: skip
 ROUNDS: Columns = {"cell": TEXT, "round": WHOLE, "estimation_error": NUMBER}
 ITERATIONS: Columns = {"cell": TEXT, "iteration": WHOLE, "misclustering": NUMBER}
@@ -48,7 +48,7 @@ def table_rows(places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> Iter
             row |= _scores(outcome.metrics["metrics"]) | outcome.metrics["provenance"]
         if place.reference is not None:
             yardstick = outcomes[place.reference.key].metrics
-            row["error_without_liars"] = _error(yardstick["metrics"]) if yardstick else None
+            row["error_without_byzantine"] = _error(yardstick["metrics"]) if yardstick else None
         yield row
 
 

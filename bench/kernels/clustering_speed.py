@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from tagma.rng import stream
 from tagma.strategies.clustering import random_labels, trimmed_kmeans
 
-MACHINES, DIM, CLUSTERS, RESTARTS, ITERATIONS = 1000, 1000, 10, 20, 20
+CLIENTS, DIM, CLUSTERS, RESTARTS, ITERATIONS = 1000, 1000, 10, 20, 20
 _REPEATS = 5
 _DISTANCE = 0.1
 """Of a centre's entries, in standard deviations: clusters that take some iterations to find."""
@@ -34,8 +34,8 @@ def compare_clustering(repeats: int) -> Comparison:
     """Trimmed K-means and K-means, each from 20 random starts."""
     random = stream(0, "bench kernels clustering")
     centres = _DISTANCE * random.standard_normal((CLUSTERS, DIM))
-    points = centres[np.arange(MACHINES) % CLUSTERS] + random.standard_normal((MACHINES, DIM))
-    initial = random_labels(np.arange(MACHINES), k=CLUSTERS, restarts=RESTARTS, seed=0)
+    points = centres[np.arange(CLIENTS) % CLUSTERS] + random.standard_normal((CLIENTS, DIM))
+    initial = random_labels(np.arange(CLIENTS), k=CLUSTERS, restarts=RESTARTS, seed=0)
     theirs = KMeans(
         CLUSTERS, init="random", n_init=RESTARTS, max_iter=ITERATIONS, tol=0, random_state=0
     )

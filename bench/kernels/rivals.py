@@ -1,11 +1,11 @@
 """The same statistics as others compute them: NumPy, Flower, and byzfl and byzpy if installed.
 
 Every formulation is a function of one float32 array (m, d). Ours and theirs assume a tenth of the
-rows to be liars: that many are trimmed from each side of a coordinate. Flower stacks the replies
-before every statistic; its formulations do so, too. NumPy's are what one would write down first:
-all differences at once for distances, and steps of Weiszfeld until they are short. The rows that
-NNM makes are as large as those it is given, and fresh memory for them is much of the cost. Ours can
-also be written into memory that is there already, which is measured as well.
+rows to be Byzantine clients: that many are trimmed from each side of a coordinate. Flower stacks
+the replies before every statistic; its formulations do so, too. NumPy's are what one would write
+down first: all differences at once for distances, and steps of Weiszfeld until they are short. The
+rows that NNM makes are as large as those it is given, and fresh memory for them is much of the
+cost. Ours can also be written into memory that is there already, which is measured as well.
 """
 
 from collections.abc import Callable, Mapping

@@ -73,7 +73,7 @@ def compare(
 ) -> dict[str, Figures]:
     """By name: median seconds of a call, their ratio to `rows.mean(axis=0)` and to the first name.
 
-    All functions take turns, each between two means, so that what else the machine does meets all
+    All functions take turns, each between two means, so that what else the computer does meets all
     of them; a ratio is the median of those of each turn. There are `rounds` turns, five times as
     many of short calls and fewer of long ones.
 

@@ -125,7 +125,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
 
 EXPERIMENT = Experiment(
     name="beyond",
-    about="beyond the paper: nothing known in advance, the error of a federation without liars",
+    about="beyond the paper: nothing known in advance, the error as if nobody were Byzantine",
     cells=_cells,
     measure=_measure,
     claims=claims,
@@ -133,12 +133,12 @@ EXPERIMENT = Experiment(
     heading="should hold",
     notes=lambda overrides: (
         f"""\
-m = 100, d = 100, K = 5, n = 200, sigma = 2, 20 rounds and the paper's liars unless said. Errors are
-means over trials of max_k ||w_k - w*_k|| / sqrt(d). Correlated inputs: AR(1) with 0.5, step 0.33,
-40 rounds. CPU times are the least of five tries, the median over trials. Attacks are whole
-federations with real messages; all other rows are the same algorithms on arrays. Imposters are
-honest programs on data whose coefficients are shifted by half as much as local models scatter.
-Constants are changed one at a time; clusters and K are those of the worst setting, the error is
-the worst over alpha = 0 to 0.4. Attacks and constants have {_FEWER} times fewer trials."""
+m = 100, d = 100, K = 5, n = 200, sigma = 2, 20 rounds and the paper's Byzantine clients unless
+said. Errors are means over trials of max_k ||w_k - w*_k|| / sqrt(d). Correlated inputs: AR(1) with
+0.5, step 0.33, 40 rounds. CPU times are the least of five tries, the median over trials. Attacks
+are whole federations with real messages; all other rows are the same algorithms on arrays.
+Imposters are honest programs on data whose coefficients are shifted by half as much as local models
+scatter. Constants are changed one at a time; clusters and K are those of the worst setting, the
+error is the worst over alpha = 0 to 0.4. Attacks and constants have {_FEWER} times fewer trials."""
     ),
 )

@@ -35,14 +35,14 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
 
 
 def error_claims(rows: Sequence[Row]) -> list[Claim]:
-    """Errors against those without liars."""
+    """Errors against those without Byzantine clients."""
     found = []
     for label in BOTH:
         ours, paper, oracle = (mean(rows, label, name) for name in ("tagma", "paper", "oracle"))
         found.append(
             Claim(
-                f"{label}: at most 1.05 times that without liars",
-                f"{ours:.4f}, without liars {oracle:.4f}: {ours / oracle:.3f} times; the paper, "
+                f"{label}: at most 1.05 times that without Byzantine clients",
+                f"{ours:.4f}, none Byzantine {oracle:.4f}: {ours / oracle:.3f} times; the paper, "
                 f"60 % of labels given: {paper:.4f}",
                 verdict(ours <= 1.05 * oracle),
             )
@@ -117,11 +117,11 @@ def attack_claims(rows: Sequence[Row]) -> list[Claim]:
     for attack in ATTACKS:
         paper, ours = (mean(rows, f"{attack}: {name}", "error") for name in ("paper", "tagma"))
         limit = 1.1 * (oracle if attack == INFILTRATE else paper)
-        than = "that without liars" if attack == INFILTRATE else "the paper's"
+        than = "that without Byzantine clients" if attack == INFILTRATE else "the paper's"
         found.append(
             Claim(
                 f"attack {attack}, alpha = 0.3: at most 1.1 times {than}",
-                f"{ours:.4g}; the paper's {paper:.4g}; without liars {oracle:.4g}",
+                f"{ours:.4g}; the paper's {paper:.4g}; without Byzantine clients {oracle:.4g}",
                 verdict(ours <= limit),
             )
         )
@@ -129,7 +129,7 @@ def attack_claims(rows: Sequence[Row]) -> list[Claim]:
 
 
 def imposter_claims(rows: Sequence[Row]) -> list[Claim]:
-    """Liars that nothing gives away."""
+    """Byzantine clients that nothing gives away."""
     found = []
     for label in IMPOSTERS:
         ours, paper, oracle = (mean(rows, label, name) for name in ("tagma", "paper", "oracle"))

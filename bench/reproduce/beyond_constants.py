@@ -29,7 +29,7 @@ def constant_claims(rows: Sequence[Row]) -> list[Claim]:
             Claim(
                 name,
                 f"perfect in {100 * flawless:.0f} %, K found in {100 * right:.0f} %, "
-                f"{ratio:.3f} times the error without liars",
+                f"{ratio:.3f} times the error without Byzantine clients",
                 verdict(flawless >= 0.95 and right >= 0.9 and ratio <= 1.05),
             )
         )
@@ -54,7 +54,7 @@ def limit_claims(rows: Sequence[Row]) -> list[Claim]:
             Claim(
                 f"stage III, {name}",
                 f"30 % flipped: {lies:.3f}, none: {none:.3f} times the error without them; "
-                f"{100 * lost:.1f} % of honest machines excluded",
+                f"{100 * lost:.1f} % of honest clients excluded",
                 verdict(lies <= 1.1 and none <= 1.05),
             )
         )

@@ -12,7 +12,11 @@ from tagma.strategies.clustering import density
 from tagma.strategies.clustering.density.constants import DEFAULTS
 from tagma.strategies.clustering.density.projection import signal_coordinates
 
-_WORDS = {"tagma": "nothing known", "paper": "the paper, labels given", "oracle": "no liars"}
+_WORDS = {
+    "tagma": "nothing known",
+    "paper": "the paper, labels given",
+    "oracle": "no Byzantine clients",
+}
 _MOST = 1e3
 
 
@@ -29,7 +33,7 @@ def draw(
         for index, (name, label) in enumerate(_WORDS.items()):
             curves.plot(alphas, errors[name], label=label, **look(index))
         curves.set_yscale("log")
-        curves.set_xlabel("share of liars")
+        curves.set_xlabel("share of Byzantine clients")
         curves.set_ylabel("estimation error")
         curves.legend()
         for index, (preset, ratios) in enumerate(attacks.items()):
@@ -39,15 +43,15 @@ def draw(
         dots.axvline(1, color="black", linewidth=0.8)
         dots.set_xscale("log")
         dots.set_yticks(np.arange(len(names)), names, fontsize=6)
-        dots.set_xlabel(f"error / error without the liars ({_MOST:g}: or more)")
+        dots.set_xlabel(f"error / error without the Byzantine clients ({_MOST:g}: or more)")
         dots.legend()
 
 
 def _draw_plane(axes: Any) -> None:
-    """Every machine of the default federation, with 30 % liars, in the first two directions."""
-    erms = array_federation(["seed=0"]).erms
-    found = density(erms)
-    places = signal_coordinates(erms, DEFAULTS)[:, :2]
+    """Every client of the default federation, 30 % Byzantine, in the first two directions."""
+    local_models = array_federation(["seed=0"]).local_models
+    found = density(local_models)
+    places = signal_coordinates(local_models, DEFAULTS)[:, :2]
     for k in range(found.k):
         inside = (found.labels == k) & ~found.trimmed
         look_ = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}

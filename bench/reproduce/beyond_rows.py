@@ -8,7 +8,7 @@ import numpy as np
 from tagma.bench.reproduce.experiment import Row, values
 
 _PERFECT = 0.02
-"""Misclustering up to this is one machine of fifty."""
+"""Misclustering up to this is one client of fifty."""
 
 
 def mean(rows: Sequence[Row], method: str, column: str) -> float:
@@ -17,7 +17,7 @@ def mean(rows: Sequence[Row], method: str, column: str) -> float:
 
 
 def perfect(rows: Sequence[Row], method: str, of: str = "") -> float:
-    """The share of trials with hardly any machine in a wrong cluster."""
+    """The share of trials with hardly any client in a wrong cluster."""
     return _share(rows, method, lambda row: row[f"{of}misclustering"] <= _PERFECT)
 
 

@@ -16,7 +16,7 @@ CLUSTERS: Settings = {
         "task.sizes=[0.4,0.25,0.15,0.1,0.1]", "attack.fraction=0.2",
     ),
     "K = 10, m = 200, alpha = 0.2": (
-        "task.clusters=10", "task.machines=200", "attack.fraction=0.2",
+        "task.clusters=10", "task.clients=200", "attack.fraction=0.2",
     ),
 }  # fmt: skip
 """Where clusters should be perfect."""
@@ -28,7 +28,7 @@ NUMBERS: Settings = {
 
 ALL_ALPHAS = (*(f"n = 200, sigma = 2, alpha = {a}" for a in (0, 0.1, 0.3, 0.4)),
               "K = 5, alpha = 0.2")  # fmt: skip
-"""Those of the above that are the same but for the share of liars."""
+"""Those of the above that are the same but for the share of Byzantine clients."""
 
 FEW_DIMENSIONS: Settings = {
     f"d = {d}, n = {n}, alpha = {alpha}": (
@@ -48,7 +48,7 @@ CORRELATED: Settings = {
     for alpha in (0, 0.2, 0.3)
 }  # fmt: skip
 BOTH: Settings = {**ERRORS, **CORRELATED}
-"""Where the error should be that of a federation without liars."""
+"""Where the error should be that of a federation without Byzantine clients."""
 
 IMPOSTERS = {f"imposters, {share} of a cluster": share for share in (0.3, 0.6)}
 INFILTRATE = "infiltrate, flipped gradients"
@@ -61,7 +61,7 @@ ATTACKS: Settings = {
         "trimmed_mean_attack",
     )
 } | {INFILTRATE: ("attack=infiltrate", "attack.later=sign_flip")}  # fmt: skip
-ORACLE = "without the liars"
+ORACLE = "without the Byzantine clients"
 
 CONSTANTS = {f"constants of stage II, {label}": label for label in (CLUSTERS | NUMBERS)}
 LIMITS = "constants of stage III"

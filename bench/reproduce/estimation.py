@@ -20,7 +20,7 @@ from tagma.settings import compose
 CLUSTERINGS = {"KM": "kmeans", "KGM": "kgeomedians", "TKM": "trimmed_kmeans"}
 WORDS = {"KM": "K-means\n(KM)", "KGM": "K-geomedians\n(KGM)", "TKM": "trimmed K-means\n(TKM)"}
 _SAFE_STEP = 0.2
-"""Below 1/lambda_max of every machine's own Hessian at n = 2 d, where lambda_max is about 2.9."""
+"""Below 1/lambda_max of every client's own Hessian at n = 2 d, where lambda_max is about 2.9."""
 _OPTIMISERS = {
     "SM": ("aggregation=mean",),
     "TM": ("aggregation=trimmed_mean", "aggregation.beta=0.4"),
@@ -35,7 +35,10 @@ _LEGEND = {
     "FA": "federated averaging, step 1 (FA)",
     "FA, safe step": f"federated averaging, step {_SAFE_STEP}",
 }
-_ORACLES = {"oracle": (), "oracle, liars excluded": ("strategy.exclude_byzantine=true",)}
+_ORACLES = {
+    "oracle": (),
+    "oracle, Byzantine clients excluded": ("strategy.exclude_byzantine=true",),
+}
 
 
 def _methods() -> dict[str, tuple[str, ...]]:
@@ -129,7 +132,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
 
 
 _COMMON = (
-    "task=mixture_regression", "task.machines=100", "task.dim=100", "task.clusters=5",
+    "task=mixture_regression", "task.clients=100", "task.dim=100", "task.clusters=5",
     "task.noise=2", "task.samples=200", "attack=poisoned_regression", "attack.fraction=0.3",
     "rounds=20", "optimiser=gradient", "optimiser.step=1", "evaluate=false", "oracle=false",
 )  # fmt: skip
@@ -144,12 +147,12 @@ def _notes(overrides: Sequence[str]) -> str:
 KM, KGM, TKM: K-means, K-geomedians, trimmed K-means. SM, TM: sample mean and trimmed mean (beta =
 0.4) of gradients, step {settings.choice("optimiser")["step"]:g}, {settings.rounds} rounds. FA:
 trimmed mean of models after 5 local steps; with step 1 it is unstable for n < 3 d, because a
-machine's own Hessian has eigenvalues up to (1 + sqrt(d/n))^2 = {curvature:.1f} (n = {n}, d = {d}),
+client's own Hessian has eigenvalues up to (1 + sqrt(d/n))^2 = {curvature:.1f} (n = {n}, d = {d}),
 and diverges (10 rounds are shown, as median and quartiles: a mean over runs that diverge means
 nothing); with step {_SAFE_STEP} it does what TM does. Numbers: mean ± standard deviation over
-trials [95 % interval of the mean]; per cents and ratios ± their standard deviation [95 %
-interval], both over resampled trials; a claim is decided by the whole interval. The oracle is
-given the true clusters of honest machines; liars join the nearest true centre, or are excluded."""
+trials [95 % interval of the mean]; per cents and ratios ± their standard deviation [95 % interval],
+both over resampled trials; a claim is decided by the whole interval. The oracle is given the true
+clusters of honest clients; Byzantine clients join the nearest true centre, or are excluded."""
 
 
 EXPERIMENT = Experiment(

@@ -42,11 +42,11 @@ def _claims(rows: Sequence[Row]) -> list[Claim]:
                     "yes" if (measured <= above).all() else "no",
                 )
             )
-    r_1, floor, liars = (
+    r_1, floor, byzantine = (
         summarise(values(rows, name, method="C = 2")) for name in ("r_1", "floor", "alpha'")
     )
     claims.append(Claim("r_1 >= 160 sqrt(K) = 277", f"r_1 {r_1}", r_1.at_least(277.2)))
-    claims.append(Claim("(not said)", f"floor {floor}; alpha' {liars}", "-"))
+    claims.append(Claim("(not said)", f"floor {floor}; alpha' {byzantine}", "-"))
     return claims
 
 
@@ -70,11 +70,11 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
 def _notes(overrides: Sequence[str]) -> str:
     return """\
 200,000 points in R^10, three clusters at equal distances of 500 sigma, one label in ten wrong at
-the start (C = 1.25: one in fifty), 1 % liars within the ball. Dashed: the two lemmas of the
-appendix, one after the other, from the measured G_0^U; all of their constants are stated, with eps
-= 12 / sqrt(r_1). The bound on G^U is little more than its floor, sqrt(5 K log(h) / (gamma_1^2 h)),
-which does not depend on the separation. With C = 1.25 it fails though its conditions are met: the
-ball then trims one honest point in ten. G^U counts these as missing; the proof bounds the
+the start (C = 1.25: one in fifty), 1 % Byzantine clients within the ball. Dashed: the two lemmas of
+the appendix, one after the other, from the measured G_0^U; all of their constants are stated, with
+eps = 12 / sqrt(r_1). The bound on G^U is little more than its floor, sqrt(5 K log(h) / (gamma_1^2
+h)), which does not depend on the separation. With C = 1.25 it fails though its conditions are met:
+the ball then trims one honest point in ten. G^U counts these as missing; the proof bounds the
 misplaced points only. So C must be large enough for sigma sqrt(d) (here 1.3), which the lemma does
 not say."""
 

@@ -1,4 +1,4 @@
-"""Figure (a) of the paper: misclustered machines over the iterations of stage II.
+"""Figure (a) of the paper: misclustered clients over the iterations of stage II.
 
 Beside A_s of the figure, what the theorem on K clusters speaks of: G_s, G_s^U and Lambda_s, and
 r_1, rho and the part of the bound whose constants are stated.
@@ -99,7 +99,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
             min(floor, 1), color="black", linestyle="--", linewidth=1,
             label=f"the bound's stated part, {floor:.1f}{', cut at 1' if floor > 1 else ''}",
         )  # fmt: skip
-        left.set_ylabel("misclustered honest machines $A_s$")
+        left.set_ylabel("misclustered honest clients $A_s$")
         right.set_ylabel("worst cluster, trimmed $G_s^U$")
         for axes in (left, right):
             axes.set_xlabel("iteration of stage II (shaded: 95 % interval of the mean)")
@@ -121,7 +121,7 @@ def _band(axes: Any, curves: np.ndarray, label: str, index: int) -> None:
 
 
 _COMMON = (
-    "task=mixture_regression", "task.machines=100", "task.dim=100", "task.clusters=5",
+    "task=mixture_regression", "task.clients=100", "task.dim=100", "task.clusters=5",
     "task.noise=3", "task.samples=60", "attack=poisoned_regression", "attack.fraction=0.3",
     "rounds=0", "evaluate=false", "oracle=false",
 )  # fmt: skip
@@ -146,19 +146,19 @@ robust methods low only when there are fewer examples than coefficients; with mo
 clusters, in steps of 0.2. Numbers: mean ± standard deviation over trials [95 % interval of the
 mean]; a band in brackets is one for the mean.
 
-A is the share of misclustered honest machines, G that of the worst cluster, G^U the same with
-trimmed machines counted as missing, Lambda the worst centre's error over the smallest gap; r_1 is
+A is the share of misclustered honest clients, G that of the worst cluster, G^U the same with
+trimmed clients counted as missing, Lambda the worst centre's error over the smallest gap; r_1 is
 the signal-to-noise ratio of the honest local models, rho the largest share of a cluster's honest
-machines that trimming may cost it. The recursion of the theorem on K clusters cannot be drawn: its
+clients that trimming may cost it. The recursion of the theorem on K clusters cannot be drawn: its
 constants C_2, C_4, C_5 are not specified. Its stated part, the floor sqrt(5 K log(h) / (gamma_1^2
-h)) for h honest machines and the smallest share gamma_1 of a cluster, is dashed. The lemmas behind
+h)) for h honest clients and the smallest share gamma_1 of a cluster, is dashed. The lemmas behind
 the theorem do state their constants: `tagma reproduce k_clusters` draws their bound where they say
 something."""
 
 
 EXPERIMENT = Experiment(
     name="misclustering",
-    about="misclustered machines per iteration of stage II (Figure a)",
+    about="misclustered clients per iteration of stage II (Figure a)",
     cells=runs(_COMMON, _OVERRIDES, ClusteringCell),
     measure=_measure,
     claims=_claims,

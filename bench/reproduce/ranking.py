@@ -120,7 +120,7 @@ def _notes(overrides: Sequence[str]) -> str:
     return f"""\
 KM, KGM, TKM: K-means, K-geomedians, trimmed K-means. SM, TM, FA: sample mean and trimmed mean of
 gradients, trimmed mean of models after 5 local steps. The data are {task["data"]}{ours},
-{task["clusters"]} clusters, {task["samples"]} points a machine; the paper's numbers are those of a
+{task["clusters"]} clusters, {task["samples"]} points a client; the paper's numbers are those of a
 file that cannot be shipped. It starts from one random labeling; "restarts" takes the best of
 {restarts}. Numbers: mean ± standard deviation over trials [95 % interval of the mean]; ratios ±
 their standard deviation [95 % interval], both over resampled trials; a claim is decided by the

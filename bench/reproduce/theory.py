@@ -1,7 +1,7 @@
 """The rates of the paper's main theorem: how the error depends on n, M, alpha and d.
 
 The theorem bounds ||w - w*|| by a multiple of alpha d / sqrt(n) + d / sqrt(n M), for the trimmed
-mean in a cluster of M machines with n examples each, and by sqrt(alpha / n) + sqrt(d / (n M)) for
+mean in a cluster of M clients with n examples each, and by sqrt(alpha / n) + sqrt(d / (n M)) for
 iterative filtering. Each sweep varies one of the four on a log scale and fits the slope. One
 cluster is enough: with the clusters known, the problem falls into K such ones.
 """
@@ -23,7 +23,7 @@ _TOLERANCE = 0.1
 _TRIMMED = ("aggregation=trimmed_mean", "aggregation.beta=0.4")
 _POISONED = "attack=poisoned_regression"
 _WORST = "attack=trimmed_mean_attack"
-_D = ("task.dim={x}", "task.machines=20", "task.samples=1600", _POISONED, "attack.fraction=0.2")
+_D = ("task.dim={x}", "task.clients=20", "task.samples=1600", _POISONED, "attack.fraction=0.2")
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,20 @@ class _Sweep:
 _SWEEPS = {
     "n": _Sweep(
         (200, 400, 800, 1600, 3200),
-        ("task.samples={x}", "task.machines=20", "task.dim=20", _POISONED, "attack.fraction=0.2",
+        ("task.samples={x}", "task.clients=20", "task.dim=20", _POISONED, "attack.fraction=0.2",
          *_TRIMMED),
         -1 / 2, exact=True,
     ),
     "M": _Sweep(
         (5, 10, 20, 40, 80, 160),
-        ("task.machines={x}", "task.samples=200", "task.dim=20", _POISONED, "attack.fraction=0",
+        ("task.clients={x}", "task.samples=200", "task.dim=20", _POISONED, "attack.fraction=0",
          *_TRIMMED),
         -1 / 2, exact=True,
     ),
     "alpha": _Sweep(
         (0, 0.02, 0.04, 0.08, 0.16),
         (_WORST, "attack.fraction={x}", "aggregation=trimmed_mean", "aggregation.beta={x}",
-         "task.machines=200", "task.samples=200", "task.dim=20"),
+         "task.clients=200", "task.samples=200", "task.dim=20"),
         1,
     ),
     "d": _Sweep((10, 20, 40, 80, 160), (*_D, *_TRIMMED), 1),
@@ -89,7 +89,7 @@ def _errors(rows: Sequence[Row], sweep: str) -> list[np.ndarray]:
 
 
 def _heights(sweep: str, *errors: np.ndarray) -> np.ndarray:
-    """Root mean square errors; for alpha, what liars add in quadrature to the one without any."""
+    """Root mean square errors; for alpha, what attackers add in quadrature to the one without."""
     squares = np.array([(one**2).mean() for one in errors])
     return np.sqrt(np.maximum(squares[1:] - squares[0], 0) if sweep == "alpha" else squares)
 
@@ -147,7 +147,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
             panel.set_xlabel(f"{name} (bars: 95 % interval)")
             panel.legend(fontsize=7)
         axes[0].set_ylabel("error $||w - w^*||$")
-        axes[2].set_ylabel("error added by liars")
+        axes[2].set_ylabel("error added by Byzantine clients")
 
 
 def _draw_sweep(panel: Any, rows: Sequence[Row], name: str, index: int) -> None:
@@ -189,16 +189,16 @@ _OVERRIDES = {
 
 def _notes(overrides: Sequence[str]) -> str:
     return f"""\
-One cluster, trimmed mean with beta = 0.4 or iterative filtering, noise 2. Liars are those of the
-paper (poisoned regression) except in the sweep over alpha: there they send values just beyond the
-honest ones, all on the harmful side (attack=trimmed_mean_attack), because the theorem is about the
-worst that liars can do. n and M: the paper calls these rates optimal, so the slope must be the
-theorem's within {_TOLERANCE}. alpha and d: the theorem is an upper bound, and the slope at most
-its own plus {_TOLERANCE}; a lower one is no contradiction. Errors are root mean squares over the
-trials; for alpha the error without liars is removed in quadrature, and beta = alpha, the least
-that removes all liars: a fixed beta costs the same whatever alpha is. Numbers: slope
-± its standard deviation [95 % interval], both over resampled trials; a claim is decided by the
-whole interval."""
+One cluster, trimmed mean with beta = 0.4 or iterative filtering, noise 2. Byzantine clients are
+those of the paper (poisoned regression) except in the sweep over alpha: there they send values just
+beyond the honest ones, all on the harmful side (attack=trimmed_mean_attack), because the theorem is
+about the worst that Byzantine clients can do. n and M: the paper calls these rates optimal, so the
+slope must be the theorem's within {_TOLERANCE}. alpha and d: the theorem is an upper bound, and the
+slope at most its own plus {_TOLERANCE}; a lower one is no contradiction. Errors are root mean
+squares over the trials; for alpha the error without Byzantine clients is removed in quadrature, and
+beta = alpha, the least that removes all Byzantine clients: a fixed beta costs the same whatever
+alpha is. Numbers: slope ± its standard deviation [95 % interval], both over resampled trials; a
+claim is decided by the whole interval."""
 
 
 EXPERIMENT = Experiment(

@@ -1,4 +1,4 @@
-"""Two symmetric clusters: the recursion of the theorem beside the curve, and one liar in five."""
+"""Two symmetric clusters: the theorem's recursion beside the curve, one point in five Byzantine."""
 
 from collections.abc import Mapping, Sequence
 from math import exp

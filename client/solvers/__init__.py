@@ -1,1 +1,1 @@
-"""Stage I: how a machine finds the minimiser of its local risk."""
+"""Stage I: how a client finds the minimiser of its local risk."""

@@ -37,7 +37,7 @@ def sgd(
 ) -> Solution:
     """The model after all epochs; a step that is too long ends it at the last finite one.
 
-    The order of the examples is drawn from the seed and the examples: every machine has its own,
+    The order of the examples is drawn from the seed and the examples: every client has its own,
     and a run can be repeated.
     """
     model = np.zeros(task.dim)

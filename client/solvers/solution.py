@@ -29,7 +29,7 @@ _STRONG_RIDGE = 0.1
 
 
 def minimises(doubt: Doubt) -> Callable[[_Solver], _Solver]:
-    """Declare that a solver finds the minimiser of the machine's own loss, unless there is doubt.
+    """Declare that a solver finds the minimiser of the client's own loss, unless there is doubt.
 
     The server's reply check relies on it. A solver that declares nothing is not relied on.
     """

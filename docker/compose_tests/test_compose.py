@@ -29,7 +29,7 @@ from tagma.settings import compose as settings_of
 
 ERRORS = "estimation_error_per_round"
 TASK = [
-    "task.machines=6", "task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0",
+    "task.clients=6", "task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0",
     "attack=sign_flip", f"attack.fraction={2 / 6!r}",
 ]  # fmt: skip
 WHERE = [
@@ -65,7 +65,7 @@ def test_the_demo_has_the_numbers_of_a_simulation(tmp_path):
         env=os.environ | {"COMPOSE_PROJECT_NAME": stack.PROJECT, "DEMO_OUT": str(folder)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "misclustered honest machines" in done.stdout
+    assert "misclustered honest clients" in done.stdout
     assert (folder / "report.html").is_file()
     project = f"label=com.docker.compose.project={stack.PROJECT}"
     assert docker("ps", "-q", "--filter", project) == ""
@@ -117,7 +117,7 @@ def test_a_late_a_killed_and_a_cut_off_node_do_not_stop_the_run(tmp_path):
     docker("stop", "-t", "1", container("node-4"))
     time.sleep(60)  # until the SuperLink has noticed
     folder = "/results/faults"
-    # With one of its two honest machines away, half of a cluster lies: it had better wait.
+    # With one of its two honest clients away, half of a cluster lies: it had better wait.
     own = ("rounds=20", "evaluate=false", "min_replies=3")
     run = start(folder, *own, "start_timeout=5")
     run.wait_for_round(1, folder)
@@ -143,8 +143,8 @@ def test_a_late_a_killed_and_a_cut_off_node_do_not_stop_the_run(tmp_path):
     assert part["quarantined"] == []
     assert "1" in part["rounds_missed"]
     assert set(part["rounds_missed"]) <= {"1", "2"}
-    assert "machine 4 joined in round" in run.text
-    assert "machine 1 was away in" in run.text
+    assert "client 4 joined in round" in run.text
+    assert "client 1 was away in" in run.text
     # All are back for the last rounds, and end where they would have if none had been away.
     assert [row[3] for row in history[-3:]] == ["6"] * 3
     expected, _ = simulated(tmp_path, *own)
@@ -171,7 +171,7 @@ def test_a_run_whose_executor_dies_is_resumed_by_the_command_that_it_names(tmp_p
     docker("start", container("executor"))
     assert run.wait() != 0
     assert f"docker-compose run --rm run tagma resume {folder}" in run.text
-    compose("stop", "--timeout", "2")  # as if the machine had been switched off in between
+    compose("stop", "--timeout", "2")  # as if the computer had been switched off in between
     resumed = Run("tagma", "resume", folder, alone=False)
     assert resumed.wait() == 0, resumed.text
     expected, _ = simulated(tmp_path, "rounds=4", "evaluate=false")

@@ -18,10 +18,10 @@ _SMALL = ["task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0"
 """What a round costs is containers, not arithmetic: a small task shows as much as a large one."""
 _ROLES = {False: " --honest", True: " --byzantine"}
 _DECIDED = {
-    "task.machines": "--nodes",
+    "task.clients": "--nodes",
     "attack": "--attack",
     "attack.fraction": "--byzantine",
-    "attack.machines": "--byzantine",
+    "attack.clients": "--byzantine",
     "engine": "the file itself",
     "hydra.run.dir": "the file itself",
     "output": "the file itself",
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> None:
     )
     parser.add_argument("--nodes", type=int, default=6)
     parser.add_argument("--byzantine", type=int, default=2, help="how many of them lie")
-    parser.add_argument("--attack", default="sign_flip", help="what the liars do")
+    parser.add_argument("--attack", default="sign_flip", help="what the Byzantine clients do")
     parser.add_argument("--context", default=".", help="where Tagma's own folder is, to build from")
     parser.add_argument("overrides", nargs="*")
     given = parser.parse_intermixed_args(arguments)
@@ -84,12 +84,12 @@ def compose_file(
     small = [text for text in _SMALL if text.partition("=")[0] not in chosen]
     where = [text for text in _WHERE if text.partition("=")[0] not in chosen]
     # The server needs to know how many lie to score the run, and the nodes by what attack.
-    liars = [f"attack={attack}"]
+    attacking = [f"attack={attack}"]
     if byzantine:
-        liars.append(f"attack.fraction={byzantine / nodes!r}")
+        attacking.append(f"attack.fraction={byzantine / nodes!r}")
     elif attack != "none":
-        liars = ["attack=none"]
-    ours = [f"task.machines={nodes}", *small, *liars, *overrides]
+        attacking = ["attack=none"]
+    ours = [f"task.clients={nodes}", *small, *attacking, *overrides]
     settings = compose([*ours, "engine=inprocess"])
     check(settings)
     adversary = adversary_of(settings)

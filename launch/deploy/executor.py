@@ -30,7 +30,7 @@ from typing import IO, Any, NoReturn
 TESTED = "1.41.0"
 COMMAND = "flower-superexec"
 _EXECUTOR = "SubprocessExecutor"
-_SMALL = ["task.machines=2", "task.clusters=1", "task.dim=1", "task.samples=2", "attack=none"]
+_SMALL = ["task.clients=2", "task.clusters=1", "task.dim=1", "task.samples=2", "attack=none"]
 _OWN = {"tagma", "tasks", "strategies", "attacks", "client", "server", "conf"}
 
 
@@ -117,7 +117,7 @@ def warm_up() -> None:
     """Let a small client compute once, so that all it needs is imported."""
     import_module("tagma.client.app")
     settings = import_module("tagma.settings").compose(_SMALL)
-    import_module("tagma.client.local_client").make_machine(settings, 0, None).erm()
+    import_module("tagma.client.local_client").make_client(settings, 0, None).local_model()
 
 
 def _import_ahead() -> None:

@@ -1,7 +1,7 @@
 """`tagma node`: one node of a deployment, as a Flower SuperNode.
 
 It becomes `flower-supernode` with a connection over TLS, the node's own key, and the number of the
-machine that it plays. Clients are started by `tagma.launch.deploy.executor`.
+client that it plays. Clients are started by `tagma.launch.deploy.executor`.
 """
 
 import argparse
@@ -22,8 +22,8 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser("tagma node", description=__doc__.partition("\n")[0])
     parser.add_argument("keys", type=Path, help=f"the node's folder, with {CA} and {KEY}")
     parser.add_argument("--superlink", required=True, metavar="HOST:PORT")
-    parser.add_argument("--number", type=int, required=True, help="of the machine, from 0")
-    parser.add_argument("--of", type=int, required=True, help="how many machines there are")
+    parser.add_argument("--number", type=int, required=True, help="of the client, from 0")
+    parser.add_argument("--of", type=int, required=True, help="how many clients there are")
     role = parser.add_mutually_exclusive_group()
     role.add_argument(
         "--byzantine", action="store_true", help="run the attack of the settings, whatever number"

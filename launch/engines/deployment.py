@@ -1,4 +1,4 @@
-"""The `deployment` engine: real nodes, on this machine or anywhere.
+"""The `deployment` engine: real nodes, on this computer or anywhere.
 
 With `local_nodes` it starts a whole deployment on the loopback interface and ends it again. With
 `address` it hands the run to a SuperLink that is there, by Flower's own command: the settings
@@ -26,7 +26,7 @@ class Deployment:
     def __init__(
         self,
         *,
-        machines: int,
+        clients: int,
         local_nodes: Annotated[int, Ge(1)] | None,
         address: str | None,
         root_certificates: str | None,
@@ -36,10 +36,8 @@ class Deployment:
             raise SettingError(
                 "engine", "deployment", "give engine.local_nodes=N or engine.address=HOST:PORT"
             )
-        if local_nodes is not None and local_nodes != machines:
-            raise SettingError(
-                "engine.local_nodes", local_nodes, f"must be task.machines={machines}"
-            )
+        if local_nodes is not None and local_nodes != clients:
+            raise SettingError("engine.local_nodes", local_nodes, f"must be task.clients={clients}")
         if address is not None:
             if root_certificates is None:
                 raise SettingError("engine.root_certificates", "null", "name the CA's certificate")
@@ -71,5 +69,5 @@ class Deployment:
         if not (folder / METRICS).exists():
             raise EngineError(
                 f"the run is complete, but its results are not in {folder}: they are in "
-                f"{self.results or folder.resolve()} on the server's machine"
+                f"{self.results or folder.resolve()} on the server's computer"
             )

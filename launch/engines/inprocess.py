@@ -23,6 +23,6 @@ def run(
     where there is other work to do.
     """
     overrides = join_overrides(settings.overrides)
-    grid = InProcessGrid(client_app, task_of(settings).machines, overrides)
+    grid = InProcessGrid(client_app, task_of(settings).clients, overrides)
     with threadpool_limits(threads, user_api="blas"):
         run_federation(grid, settings, folder, [observer])

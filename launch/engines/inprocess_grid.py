@@ -23,9 +23,9 @@ Client = Callable[[Message, Context], Message]
 
 
 class InProcessGrid(Grid):
-    """A grid of `machines` clients that take turns; one such run per process at a time."""
+    """A grid of `clients` clients that take turns; one such run per process at a time."""
 
-    def __init__(self, client: Client, machines: int, overrides: str) -> None:
+    def __init__(self, client: Client, clients: int, overrides: str) -> None:
         # Flower reads the identity of the sender from process-wide variables.
         TaskIdentity.task_id = 1
         TaskIdentity.run_id = 1
@@ -35,14 +35,14 @@ class InProcessGrid(Grid):
         self._ids = count(1)
         self._replies: dict[str, Message] = {}
         self._contexts = {
-            _FIRST_CLIENT_NODE + machine: Context(
+            _FIRST_CLIENT_NODE + client: Context(
                 run_id=1,
-                node_id=_FIRST_CLIENT_NODE + machine,
-                node_config={"partition-id": machine, "num-partitions": machines},
+                node_id=_FIRST_CLIENT_NODE + client,
+                node_config={"partition-id": client, "num-partitions": clients},
                 state=RecordDict(),
                 run_config={"overrides": overrides},
             )
-            for machine in range(machines)
+            for client in range(clients)
         }
 
     def set_run(self, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""A whole deployment on one machine: SuperLink, server executor, proxy and nodes as processes.
+"""A whole deployment on one computer: SuperLink, server executor, proxy and nodes as processes.
 
 The same as in containers, for people without Docker and for tests: TLS, a key of its own for every
 node, a proxy between nodes and SuperLink, process isolation of the server and a state database.

@@ -1,6 +1,6 @@
-"""The `ray` engine: the Flower app as a simulation of many processes on one or more machines.
+"""The `ray` engine: the Flower app as a simulation of many processes on one or more computers.
 
-Ray runs the clients in parallel actors, on this machine or on the cluster that RAY_ADDRESS
+Ray runs the clients in parallel actors, on this computer or on the cluster that RAY_ADDRESS
 names. Flower reaches Ray only through a SuperLink, so the engine starts one and hands it the app.
 """
 
@@ -27,7 +27,7 @@ class Ray:
         cores = os.cpu_count() or 1
         if cpus_per_client > cores and not os.environ.get("RAY_ADDRESS"):
             raise SettingError(
-                "engine.cpus_per_client", cpus_per_client, f"this machine has {cores} cores"
+                "engine.cpus_per_client", cpus_per_client, f"this computer has {cores} cores"
             )
         self.cpus_per_client = cpus_per_client
 
@@ -36,7 +36,7 @@ class Ray:
         folder.mkdir(parents=True, exist_ok=True)
         run_on_ray(
             placed(settings, folder),
-            task_of(settings).machines,
+            task_of(settings).clients,
             on_events(observer),
             cpus_per_client=self.cpus_per_client,
             log=folder / "run.log",
@@ -45,18 +45,18 @@ class Ray:
 
 def run_on_ray(
     overrides: Sequence[str],
-    machines: int,
+    clients: int,
     on_line: Callable[[str], None],
     *,
     cpus_per_client: float,
     log: Path | None,
 ) -> None:
-    """Run the app with these Hydra overrides on `machines` virtual SuperNodes, until it is done.
+    """Run the app with these Hydra overrides on `clients` virtual SuperNodes, until it is done.
 
     `on_line` gets each line of the run's log as it arrives; `log` is a file to which these lines
     and the SuperLink's own are appended. Raises `EngineError` unless the run completed.
     """
-    resources = f"num-supernodes={machines} {_resources(cpus_per_client)}"
+    resources = f"num-supernodes={clients} {_resources(cpus_per_client)}"
     with (
         guarded() as shelter,
         (log or shelter.folder / "log").open("a", encoding="utf-8", buffering=1) as output,

@@ -10,10 +10,10 @@ from tagma.strategies.screening.error_bars import error_bound
 
 
 def verdicts(state: State, seen: list[str | None]) -> list[dict[str, Any]]:
-    """Per cluster: a bound on its error, how many machines are excluded, and why it is suspect.
+    """Per cluster: a bound on its error, how many clients are excluded, and why it is suspect.
 
     The bound is in the units of the estimation error, ||w - w*|| / sqrt(d). There is none where
-    machines outside the ball take part, nor where there is no ball, as with K-means or where no
+    clients outside the ball take part, nor where there is no ball, as with K-means or where no
     group was found: who belongs to the cluster is then not known, and nobody can bound what a
     stranger does. `seen` are suspicions from the replies of the last round; those of stage II come
     first.
@@ -26,19 +26,19 @@ def verdicts(state: State, seen: list[str | None]) -> list[dict[str, Any]]:
         counting = inside & standing.counts
         bound = None
         if np.isfinite(clustering.radius[k]) and not state.trimmed[counting].any():
-            bound = error_bound(state.erms[counting])
+            bound = error_bound(state.local_models[counting])
         if bound is not None:
-            bound = bound / sqrt(state.erms.shape[1])
+            bound = bound / sqrt(state.local_models.shape[1])
         excluded = int((inside & standing.excluded).sum())
         reason = suspected[k] or seen[k]
         if excluded and not counting.any():
-            reason = "the reply check excluded all its machines"
+            reason = "the reply check excluded all its clients"
         rows.append({"error_bound": bound, "excluded": excluded, "suspect": reason})
     return rows
 
 
 def mostly_excluded(state: State) -> list[str]:
-    """A line for every cluster that lost most of its machines to the reply check, but not all.
+    """A line for every cluster that lost most of its clients to the reply check, but not all.
 
     Such a cluster is not suspect for that: what is left of it passed the check.
     """
@@ -50,17 +50,17 @@ def mostly_excluded(state: State) -> list[str]:
         left = int((inside & standing.counts).sum())
         if excluded > left > 0:
             lines.append(
-                f"cluster {k}: the reply check excluded {excluded} of {excluded + left} machines; "
+                f"cluster {k}: the reply check excluded {excluded} of {excluded + left} clients; "
                 f"its model is that of the other {left}"
             )
     return lines
 
 
 def screened(state: State) -> dict[str, list[int]]:
-    """The machines that do not count at the end, and those that were let go again."""
-    standing, machines = state.standing, state.machines
+    """The clients that do not count at the end, and those that were let go again."""
+    standing, clients = state.standing, state.clients
     return {
-        "quarantined": machines[standing.quarantined].tolist(),
-        "excluded": machines[standing.excluded].tolist(),
-        "readmitted": machines[(standing.evidence > 0) & ~standing.quarantined].tolist(),
+        "quarantined": clients[standing.quarantined].tolist(),
+        "excluded": clients[standing.excluded].tolist(),
+        "readmitted": clients[(standing.evidence > 0) & ~standing.quarantined].tolist(),
     }

@@ -17,7 +17,7 @@ class RoundFinished:
 
     round: int
     rounds: int
-    stage: str
+    work: str
     estimation_error: float | None
     used: int
     rejected: int

@@ -28,7 +28,7 @@ def summarise(
         **scores,
         "estimation_error": errors[-1] if known else None,
         "estimation_error_per_round": errors if known else None,
-        "oracle_without_liars": None,
+        "oracle_without_byzantine": None,
         "oracle_error": None,
         "oracle_error_per_round": None,
         "client_loss": _client_loss(recorder, losses),
@@ -43,9 +43,9 @@ def summarise(
         "replies": {
             "used": sum(event.used for event in recorder.events),
             "rejected": dict(sorted(rejected.items())),
-            "rejected_machines": {
-                "unknown" if machine is None else str(machine): dict(sorted(reasons.items()))
-                for machine, reasons in sorted(
+            "rejected_clients": {
+                "unknown" if client is None else str(client): dict(sorted(reasons.items()))
+                for client, reasons in sorted(
                     recorder.rejected.items(), key=lambda item: (item[0] is None, item[0] or 0)
                 )
             },
@@ -69,7 +69,7 @@ def _afterthoughts(settings: Settings, recorder: Recorder) -> list[str]:
         if cluster["suspect"]
     ]
     found += [
-        f"cluster {number} has no machine within its ball: liars may be its majority; try more "
+        f"cluster {number} has no client within its ball: its majority may be Byzantine; try more "
         "clustering.restarts or clustering.extra_clusters=1"
         for number, cluster in enumerate(clusters)
         if cluster["size"] and cluster["trimmed"] == cluster["size"]
@@ -88,13 +88,13 @@ def _name(settings: Settings, group: str) -> str:
 
 
 def _client_loss(recorder: Recorder, losses: dict[int, float]) -> list[float | None] | None:
-    """Per cluster, the median of the losses that its machines report: liars cannot move it far."""
+    """Per cluster, the median of the losses that its clients report, which few can move far."""
     assert recorder.state is not None
     if not losses:
         return None
     by_cluster: list[list[float]] = [[] for _ in recorder.state.models]
-    for machine, loss in losses.items():
-        cluster = recorder.state.cluster_of(machine)
+    for client, loss in losses.items():
+        cluster = recorder.state.cluster_of(client)
         if cluster is not None:
             by_cluster[cluster].append(loss)
     return [median(group) if group else None for group in by_cluster]

@@ -8,7 +8,7 @@ from tagma.server.results.recorder import Recorder
 from tagma.strategies.replies import ABSENCES
 
 _NAMED = 10
-"""How many machines a line names."""
+"""How many clients a line names."""
 
 
 def participation_of(recorder: Recorder) -> dict[str, Any]:
@@ -17,20 +17,20 @@ def participation_of(recorder: Recorder) -> dict[str, Any]:
     assert state is not None
     late = np.flatnonzero(state.joined > 1)
     away = {
-        str(machine): count
-        for machine, reasons in sorted(
+        str(client): count
+        for client, reasons in sorted(
             recorder.rejected.items(), key=lambda item: (item[0] is None, item[0] or 0)
         )
-        if machine is not None
+        if client is not None
         and (count := sum(n for reason, n in reasons.items() if reason in ABSENCES))
     }
     expected = set() if recorder.byzantine is None else set(range(len(recorder.byzantine)))
     return {
-        "took_no_part": sorted(expected - set(state.machines.tolist())),
-        "joined_late": {str(state.machines[row]): int(state.joined[row]) for row in late},
-        "quarantined": state.machines[state.standing.quarantined].tolist(),
+        "took_no_part": sorted(expected - set(state.clients.tolist())),
+        "joined_late": {str(state.clients[row]): int(state.joined[row]) for row in late},
+        "quarantined": state.clients[state.standing.quarantined].tolist(),
         "rounds_missed": away,
-        "returned": {str(machine): rounds for machine, rounds in sorted(recorder.returned.items())},
+        "returned": {str(client): rounds for client, rounds in sorted(recorder.returned.items())},
         "kept_model": {str(cluster): rounds for cluster, rounds in sorted(recorder.kept.items())},
         "resumed_before_round": recorder.resumed,
     }
@@ -42,14 +42,14 @@ def notices_of(participation: dict[str, Any]) -> list[str]:
     missing = participation["took_no_part"]
     if missing:
         names = ", ".join(map(str, missing[:_NAMED])) + (", ..." if len(missing) > _NAMED else "")
-        many = f"{len(missing)} machine{'s' if len(missing) > 1 else ''}"
+        many = f"{len(missing)} client{'s' if len(missing) > 1 else ''}"
         found.append(f"{many} ({names}) took no part: no usable local model came")
-    for machine, number in participation["joined_late"].items():
-        waits = int(machine) in participation["quarantined"]
+    for client, number in participation["joined_late"].items():
+        waits = int(client) in participation["quarantined"]
         where = "is in quarantine: no cluster's ball holds it" if waits else "has a cluster"
-        found.append(f"machine {machine} joined in round {number} and {where}")
-    for machine, count in participation["rounds_missed"].items():
-        found.append(f"machine {machine} was away in {count} round{'s' if count > 1 else ''}")
+        found.append(f"client {client} joined in round {number} and {where}")
+    for client, count in participation["rounds_missed"].items():
+        found.append(f"client {client} was away in {count} round{'s' if count > 1 else ''}")
     for cluster, rounds in participation["kept_model"].items():
         numbers = ", ".join(map(str, rounds))
         found.append(f"cluster {cluster} kept its model in round {numbers}: too few replies")

@@ -1,4 +1,4 @@
-"""A plane on which the machines' vectors are drawn."""
+"""A plane on which the clients' vectors are drawn."""
 
 import numpy as np
 
@@ -9,7 +9,8 @@ def principal_plane(vectors: Array) -> tuple[Array, Array]:
     """An origin (d,) and two orthogonal directions (2, d) that show the structure of most vectors.
 
     The principal components after centring at the coordinate-wise median and shrinking long rows to
-    the median length, so that a few far-away liars do not choose the plane. Cost O(m d min(m, d)).
+    the median length, so that a few far-away Byzantine clients do not choose the plane. Cost O(m d
+    min(m, d)).
     """
     origin = np.median(vectors, axis=0)
     rows = vectors - origin

@@ -27,7 +27,7 @@ _DIVERGED = 1e100
 class Recorder:
     """The memory of a run; `observe_round` is the strategy's callback.
 
-    `tolerance` is the share of liars in a cluster that the aggregation bears.
+    `tolerance` is the share of Byzantine clients in a cluster that the aggregation bears.
     """
 
     def __init__(
@@ -49,7 +49,12 @@ class Recorder:
         self.rejected: dict[int | None, Counter[str]] = defaultdict(Counter)
         self.returned: dict[int, list[int]] = {}
         self.kept: dict[int, list[int]] = {}
-        self.seconds = {"erm": 0.0, "clustering": 0.0, "optimisation": 0.0, "evaluation": 0.0}
+        self.seconds = {
+            "local_model": 0.0,
+            "clustering": 0.0,
+            "optimisation": 0.0,
+            "evaluation": 0.0,
+        }
         self.resumed: list[int] = []
         self.state: State | None = None
         self._last: Round | None = None
@@ -64,11 +69,11 @@ class Recorder:
             self.returned.setdefault(seated, []).append(outcome.number)
         for cluster in outcome.kept:
             self.kept.setdefault(cluster, []).append(outcome.number)
-        for machine, reason in outcome.rejected:
-            self.rejected[machine][reason] += 1
+        for client, reason in outcome.rejected:
+            self.rejected[client][reason] += 1
         seconds = outcome.exchange_seconds + outcome.aggregation_seconds
-        if outcome.stage == "erm":
-            self.seconds["erm"] = outcome.exchange_seconds
+        if outcome.work == "local_model":
+            self.seconds["local_model"] = outcome.exchange_seconds
             self.seconds["clustering"] = outcome.aggregation_seconds
         else:
             self.seconds["optimisation"] += seconds
@@ -80,7 +85,7 @@ class Recorder:
         event = RoundFinished(
             round=outcome.number,
             rounds=self.rounds,
-            stage=outcome.stage,
+            work=outcome.work,
             estimation_error=error,
             used=outcome.used,
             rejected=len(outcome.rejected),
@@ -96,17 +101,17 @@ class Recorder:
         self.seconds["evaluation"] = seconds
 
     def misclustering(self) -> float | None:
-        """The share of honest machines that are not with their own at the end.
+        """The share of honest clients that are not with their own at the end.
 
-        Machines that came late count as well, and without a cluster nobody is with their own.
+        Clients that came late count as well, and without a cluster nobody is with their own.
         """
         if self.state is None or self.truth is None:
             return None
-        known, honest = self._known(self.state.machines)
+        known, honest = self._known(self.state.clients)
         rows = np.flatnonzero(known & honest)
         found = self.state.labels[rows]
         placed = found != NO_CLUSTER
-        true = self.truth.labels[self.state.machines[rows]]
+        true = self.truth.labels[self.state.clients[rows]]
         if not len(rows):
             return 0.0
         wrong = misclustering(found[placed], true[placed]) * placed.sum()
@@ -126,10 +131,10 @@ class Recorder:
         if self.state is None or self.truth is None:
             return dict.fromkeys(names)
         clustering = self.state.clustering
-        machines = self.state.machines[self.state.joined == 1]
-        known, honest = self._known(machines)
+        clients = self.state.clients[self.state.joined == 1]
+        known, honest = self._known(clients)
         rows = np.flatnonzero(known & honest)
-        true = self.truth.labels[machines[rows]]
+        true = self.truth.labels[clients[rows]]
         found = clustering.history[:, rows]
         scores: list[list[float | None] | None] = [
             [misclustering(labels, true) for labels in found],
@@ -151,13 +156,13 @@ class Recorder:
         assert self.state is not None
         assert self._last is not None
         state, clustering = self.state, self.state.clustering
-        if self._last.stage == "erm":
+        if self._last.work == "local_model":
             return [None] * clustering.k
-        rows = np.searchsorted(state.machines, self._last.machines)
+        rows = np.searchsorted(state.clients, self._last.clients)
         counts = state.standing.counts[rows]
         return suspicions(
             clustering,
-            state.erms[state.joined == 1],
+            state.local_models[state.joined == 1],
             state.models,
             state.labels[rows[counts]],
             self._last.updates[counts],
@@ -167,11 +172,11 @@ class Recorder:
     def clusters(self) -> list[dict[str, Any]]:
         """Size and make-up of every cluster."""
         assert self.state is not None
-        state, machines, clustering = self.state, self.state.machines, self.state.clustering
-        scatter = clustering.scatter(state.erms[state.joined == 1])
-        _, honest = self._known(machines)
+        state, clients, clustering = self.state, self.state.clients, self.state.clustering
+        scatter = clustering.scatter(state.local_models[state.joined == 1])
+        _, honest = self._known(clients)
         judged = verdicts(self.state, self.suspicions())
-        rejected = np.array([machine in self.rejected for machine in machines.tolist()])
+        rejected = np.array([client in self.rejected for client in clients.tolist()])
         rows = []
         for k in range(clustering.k):
             inside = state.labels == k
@@ -191,13 +196,13 @@ class Recorder:
             )
         return rows
 
-    def _known(self, machines: Labels) -> tuple[Mask, Mask]:
-        """Which machines the truth knows, and which of them are honest."""
+    def _known(self, clients: Labels) -> tuple[Mask, Mask]:
+        """Which clients the truth knows, and which of them are honest."""
         if self.byzantine is None:
-            return np.zeros(len(machines), dtype=bool), np.zeros(len(machines), dtype=bool)
-        known = machines < len(self.byzantine)
-        honest = np.zeros(len(machines), dtype=bool)
-        honest[known] = ~self.byzantine[machines[known]]
+            return np.zeros(len(clients), dtype=bool), np.zeros(len(clients), dtype=bool)
+        known = clients < len(self.byzantine)
+        honest = np.zeros(len(clients), dtype=bool)
+        honest[known] = ~self.byzantine[clients[known]]
         return known, honest
 
 

@@ -23,14 +23,14 @@ from tagma.strategies.algorithms.three_stage import NO_CLUSTER
 METRICS, HISTORY, CLUSTERS, MODELS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
 )  # fmt: skip
-FIGURES = ("misclustering", "error", "machines")
+FIGURES = ("misclustering", "error", "clients")
 RESULTS = (
     *(METRICS, HISTORY, CLUSTERS, MODELS, "report.html"),
     *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("svg", "csv")),
 )
 """Every file that a run leaves, but for logs and settings."""
 _CLUSTER_COLUMNS = (
-    "machine", "assigned", "true", "byzantine", "trimmed", "x", "y", "joined", "quarantined",
+    "client", "assigned", "true", "byzantine", "trimmed", "x", "y", "joined", "quarantined",
     "excluded",
 )  # fmt: skip
 _HISTORY_COLUMNS = [field.name for field in fields(RoundFinished) if field.name != "rounds"]
@@ -58,29 +58,29 @@ def write_clusters(folder: Path, recorder: Recorder) -> None:
     """clusters.csv and models.safetensors: who is where, and the models."""
     state = recorder.state
     assert state is not None
-    origin, plane = principal_plane(state.erms)
-    places = (state.erms - origin) @ plane.T
+    origin, plane = principal_plane(state.local_models)
+    places = (state.local_models - origin) @ plane.T
     truth, byzantine, standing = recorder.truth, recorder.byzantine, state.standing
     with (folder / CLUSTERS).open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(_CLUSTER_COLUMNS)
-        rows = {int(machine): row for row, machine in enumerate(state.machines)}
-        absent = {machine for machine in recorder.rejected if machine is not None}
-        for machine in sorted(rows.keys() | absent):
+        rows = {int(client): row for row, client in enumerate(state.clients)}
+        absent = {client for client in recorder.rejected if client is not None}
+        for client in sorted(rows.keys() | absent):
             true = ""
-            if truth and machine < len(truth.labels) and truth.labels[machine] >= 0:
-                true = str(truth.labels[machine])
+            if truth and client < len(truth.labels) and truth.labels[client] >= 0:
+                true = str(truth.labels[client])
             lies = ""
-            if byzantine is not None and machine < len(byzantine):
-                lies = str(int(byzantine[machine]))
-            row = rows.get(machine)
+            if byzantine is not None and client < len(byzantine):
+                lies = str(int(byzantine[client]))
+            row = rows.get(client)
             found: list[Any] = [""] * 7
             if row is not None:
                 assigned = "" if state.labels[row] == NO_CLUSTER else state.labels[row]
                 place = [repr(float(number)) for number in places[row]]
                 held = [int(standing.quarantined[row]), int(standing.excluded[row])]
                 found = [assigned, int(state.trimmed[row]), *place, state.joined[row], *held]
-            table.writerow([machine, found[0], true, lies, *found[1:]])
+            table.writerow([client, found[0], true, lies, *found[1:]])
     tensors = {
         "models": state.models,
         "centres": state.clustering.centres,

@@ -13,9 +13,9 @@ _HUGE = np.finfo(np.float64).max
 
 
 def misclustering(found: Labels, true: Labels) -> float:
-    """The share of machines outside the found cluster that is matched with their true one.
+    """The share of clients outside the found cluster that is matched with their true one.
 
-    This is A_s of the paper when the rows are the honest machines.
+    This is A_s of the paper when the rows are the honest clients.
     """
     if not len(found):
         return 0.0
@@ -24,11 +24,11 @@ def misclustering(found: Labels, true: Labels) -> float:
 
 
 def clusterwise_misclustering(found: Labels, true: Labels, trimmed: Mask | None = None) -> float:
-    """The worst cluster's share of machines that do not belong there, or are missing from it.
+    """The worst cluster's share of clients that do not belong there, or are missing from it.
 
-    G_s of the paper, when the rows are the honest machines: for a found cluster h, its members from
+    G_s of the paper, when the rows are the honest clients: for a found cluster h, its members from
     other true clusters over all its members; for a true cluster h, those found elsewhere over all
-    of it. With `trimmed`, G_s^U: only untrimmed members count as found, and a trimmed machine of a
+    of it. With `trimmed`, G_s^U: only untrimmed members count as found, and a trimmed client of a
     true cluster counts as missing.
     """
     if not len(found):
@@ -44,7 +44,7 @@ def clusterwise_misclustering(found: Labels, true: Labels, trimmed: Mask | None 
 
 
 def _matched(found: Labels, true: Labels) -> tuple[Array, Labels, Labels]:
-    """How many machines found and true clusters share, and the best one-to-one matching."""
+    """How many clients found and true clusters share, and the best one-to-one matching."""
     overlap = _overlap(found, true, (found.max() + 1, true.max() + 1))
     rows, columns = linear_sum_assignment(-overlap)
     return overlap, rows, columns

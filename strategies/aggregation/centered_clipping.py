@@ -22,8 +22,9 @@ def centered_clipping(
     """Steps v <- v + (1/m) sum_i (x_i - v) min(1, radius / ||x_i - v||), `steps` of them.
 
     Starts from the row that is nearest to the nearer half of the others, as a rule without memory
-    has no previous aggregate. A liar moves v by radius / m per step at most; without a `radius` it
-    is the median distance from v. Breakdown point 1/2. Cost O(m^2 d); the steps do not depend on d.
+    has no previous aggregate. A Byzantine client moves v by radius / m per step at most; without a
+    `radius` it is the median distance from v. Breakdown point 1/2. Cost O(m^2 d); the steps do not
+    depend on d.
     """
     m = len(updates)
     geometry = Geometry(updates)

@@ -31,9 +31,9 @@ def dnc(
     In each of `iterations` sets of at most `columns` columns, the ceil(factor f) rows farthest from
     the mean along the direction of the largest variance are dropped; f = floor(fraction m). If none
     is left, the last set decides. No breakdown point is proven: the direction is found once, so
-    liars far out in one direction hide others that lie in a direction of their own. Cost
-    O(m^2 min(d, columns)) and O(m^3) per set: the cheapest spectral rule when d is large. The
-    columns follow from `seed`; keep it from the liars.
+    Byzantine clients far out in one direction hide others that lie in a direction of their own.
+    Cost O(m^2 min(d, columns)) and O(m^3) per set: the cheapest spectral rule when d is large. The
+    columns follow from `seed`; keep it from the Byzantine clients.
     """
     m = len(updates)
     f = count(fraction, m, (m - 1) // 2)

@@ -27,10 +27,10 @@ def filtered(
 ) -> Aggregator:
     """The same aggregation of the rows that `iterative_filtering` keeps, with estimated noise.
 
-    Liars that stretch the rows are dropped first, up to a share `removable`; against the others it
-    is as robust as `aggregate`. Breakdown point: at least that of `aggregate` among the rows that
-    are left, and min(removable, 1/2) against liars far away. Cost: that of `iterative_filtering`,
-    O(m^2 d), and of `aggregate`. Fewer than four rows pass as they are.
+    Byzantine clients that stretch the rows are dropped first, up to a share `removable`; against
+    the others it is as robust as `aggregate`. Breakdown point: at least that of `aggregate` among
+    the rows that are left, and min(removable, 1/2) against Byzantine clients far away. Cost: that
+    of `iterative_filtering`, O(m^2 d), and of `aggregate`. Fewer than four rows pass as they are.
     """
     checker(filtered)({"factor": factor, "removable": removable})
 

@@ -24,7 +24,7 @@ def krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
 @watchful_rule
 def multi_krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The mean of the m - f rows that Krum scores best. Breakdown point: f of m; cost O(m^2 d)."""
-    f = _liars(fraction, len(updates))
+    f = _byzantine(fraction, len(updates))
     return mean_of(updates, _best(updates, fraction)[: len(updates) - f])
 
 
@@ -40,8 +40,8 @@ def krum_order(squared: Array, f: int) -> Labels:
 
 
 def _best(rows: Rows, fraction: float) -> Labels:
-    return krum_order(Geometry(rows).pairwise(), _liars(fraction, len(rows)))
+    return krum_order(Geometry(rows).pairwise(), _byzantine(fraction, len(rows)))
 
 
-def _liars(fraction: float, m: int) -> int:
+def _byzantine(fraction: float, m: int) -> int:
     return count(fraction, m, (m - 3) // 2)

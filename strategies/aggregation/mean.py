@@ -1,4 +1,4 @@
-"""The sample mean: optimal without liars, and moved arbitrarily far by a single one."""
+"""The sample mean: optimal without Byzantine clients, and moved arbitrarily far by a single one."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Stage III: what machines are asked for, and what their aggregate does to a cluster's model."""
+"""Stage III: what clients are asked for, and what their aggregate does to a cluster's model."""
 
 from typing import Annotated, Protocol
 
@@ -10,20 +10,20 @@ from tagma.arrays import Array
 class Optimiser(Protocol):
     """One round of robust optimisation."""
 
-    stage: str
-    """The instruction that machines receive: "gradient" or "local"."""
+    work: str
+    """The instruction that clients receive: "gradient" or "local"."""
 
     def next_model(self, model: Array, aggregate: Array) -> Array:
         """The cluster's next model."""
 
     def ways(self, models: Array, updates: Array) -> Array:
-        """How machines want to move away from the models that they received, as gradients do."""
+        """How clients want to move away from the models that they received, as gradients do."""
 
 
 class GradientStep:
-    """Machines send gradients; the server steps: w <- w - step * aggregate."""
+    """Clients send gradients; the server steps: w <- w - step * aggregate."""
 
-    stage = "gradient"
+    work = "gradient"
 
     def __init__(self, *, step: Annotated[float, Gt(0)]) -> None:
         self.step = step
@@ -38,9 +38,9 @@ class GradientStep:
 
 
 class LocalSteps:
-    """Machines take gradient steps and send their model (the paper's FA): w <- aggregate."""
+    """Clients take gradient steps and send their model (the paper's FA): w <- aggregate."""
 
-    stage = "local"
+    work = "local"
 
     def __init__(
         self, *, step: Annotated[float, Gt(0)], local_steps: Annotated[int, Ge(1)]
@@ -49,7 +49,7 @@ class LocalSteps:
         self.local_steps = local_steps
 
     def next_model(self, model: Array, aggregate: Array) -> Array:
-        """The aggregate of the machines' models."""
+        """The aggregate of the clients' models."""
         return aggregate
 
     def ways(self, models: Array, updates: Array) -> Array:

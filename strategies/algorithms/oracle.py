@@ -1,10 +1,10 @@
-"""The oracle of the paper: the same stage III, with the true clusters of honest machines given.
+"""The oracle of the paper: the same stage III, with the true clusters of honest clients given.
 
-Byzantine machines join the cluster whose true centre is nearest to the local model they sent, as
-they would under perfect clustering: what remains is the error of this stage III. Liars who send
-something far from every centre can be the majority where they join; then this is no yardstick for a
-run that gives them a cluster of their own. With `exclude_byzantine` they are left out: that is the
-error of a federation without liars.
+Byzantine clients join the cluster whose true centre is nearest to the local model they sent, as
+they would under perfect clustering: what remains is the error of this stage III. Byzantine clients
+who send something far from every centre can be the majority where they join; then this is no
+yardstick for a run that gives them a cluster of their own. With `exclude_byzantine` they are left
+out: that is the error of a federation without Byzantine clients.
 """
 
 import numpy as np
@@ -37,28 +37,28 @@ class Oracle(ThreeStageAlgorithm):
         self._honest = np.flatnonzero(~byzantine)
         self._exclude_byzantine = exclude_byzantine
 
-    def advance(self, state: State, machines: Labels, updates: Array) -> State:
-        """One round, without the liars if they are excluded."""
-        counts = self._counting(machines)
-        return super().advance(state, machines[counts], updates[counts])
+    def advance(self, state: State, clients: Labels, updates: Array) -> State:
+        """One round, without the Byzantine clients if they are excluded."""
+        counts = self._counting(clients)
+        return super().advance(state, clients[counts], updates[counts])
 
-    def _counting(self, machines: Labels) -> Mask:
-        """The machines whose vectors enter the aggregates."""
+    def _counting(self, clients: Labels) -> Mask:
+        """The clients whose vectors enter the aggregates."""
         if not self._exclude_byzantine:
-            return np.ones(len(machines), dtype=bool)
-        return np.isin(machines, self._honest)
+            return np.ones(len(clients), dtype=bool)
+        return np.isin(clients, self._honest)
 
-    def _given_clusters(self, machines: Labels, erms: Array) -> Clustering:
+    def _given_clusters(self, clients: Labels, local_models: Array) -> Clustering:
         centres = self._truth.centres
-        labels = ((erms[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
-        honest = np.isin(machines, self._honest)
-        labels[honest] = self._truth.labels[machines[honest]]
+        labels = ((local_models[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        honest = np.isin(clients, self._honest)
+        labels[honest] = self._truth.labels[clients[honest]]
         models = centres.copy()
-        counts = self._counting(machines)
+        counts = self._counting(clients)
         for k in np.unique(labels):
             inside = (labels == k) & counts
             if inside.any():
-                models[k] = self._aggregate(erms[inside]).estimate
+                models[k] = self._aggregate(local_models[inside]).estimate
         return Clustering(
             labels=labels,
             centres=models,

@@ -2,13 +2,13 @@
 
 Distances of honest vectors from their centre concentrate, so their logarithms are close to normal.
 The centre of that distribution is the log of their median s_k; its spread tau is taken from the
-lower quartile, which liars, who come from outside, do not reach. The ball ends four spreads above
-the median:
+lower quartile, which Byzantine clients, who come from outside, do not reach. The ball ends four
+spreads above the median:
 
     r_k = s * min(exp(4 tau), 1.9),  but at least s * the reach of normal noise in d dimensions,
     s   = s_k^(M / (M + 8)) * s_0^(8 / (M + 8)):
 
-a cluster of M machines takes part of its scale from all clusters' s_0, as if it had eight more.
+a cluster of M clients takes part of its scale from all clusters' s_0, as if it had eight more.
 """
 
 from dataclasses import dataclass

@@ -1,18 +1,18 @@
-"""Edge cutting: machines closer than a threshold are joined, connected components are clusters.
+"""Edge cutting: clients closer than a threshold are joined, connected components are clusters.
 
 This is the paper's simple rule for when local models are accurate: two of one group are close then,
 two of different groups far apart. The K largest components are the clusters, and the mean of a
-component is its centre; machines of other components are left over.
+component is its centre; clients of other components are left over.
 
 Without a threshold given, the minimum spanning tree is cut at the widest gap between its sorted
-edges, the largest ratio of one to the next shorter. Edges to liars may be longer than all others,
-and the gap before them the widest. Hence only cuts count under which
+edges, the largest ratio of one to the next shorter. Edges to Byzantine clients may be longer than
+all others, and the gap before them the widest. Hence only cuts count under which
 
-- the K largest components hold at least a share 1 - assumed_fraction of the machines, and
+- the K largest components hold at least a share 1 - assumed_fraction of the clients, and
 - the smallest of them has at least that share of the size it has under any cut.
 
-By the second, all honest machines in one component beside K - 1 little groups of liars is no
-candidate. If no cut does both, the second alone decides.
+By the second, all honest clients in one component beside K - 1 little groups of Byzantine clients
+is no candidate. If no cut does both, the second alone decides.
 """
 
 from typing import Annotated, Literal
@@ -41,14 +41,14 @@ def edge_cutting(
 ) -> Clustering:
     """The initial labels are only the first row of the history; the rule needs none.
 
-    Leftovers get the label of the nearest centre, since every machine needs a model, but do not
+    Leftovers get the label of the nearest centre, since every client needs a model, but do not
     count for the centre. With `out` they are marked as trimmed, with `nearest` they are ordinary
     members; the labels are the same, and what they send in stage III is aggregated either way. With
     fewer than K components, which `stopped` tells, the missing clusters are empty, and their
     centres are the coordinate-wise median of all vectors.
 
-    Liars do no harm, however many, if they keep apart from honest machines and from each other. But
-    a chain of them connects two groups: there is no breakdown point. Cost O(m^2 d).
+    Byzantine clients do no harm, however many, if they keep apart from honest clients and from each
+    other. But a chain of them connects two groups: there is no breakdown point. Cost O(m^2 d).
     """
     tree = SpanningTree(vectors)
     if threshold is None:

@@ -4,7 +4,7 @@ One iteration: the centre of every cluster by the spectral filter on its members
 to its nearest centre. The paper analyses two symmetric clusters with fresh points in every
 iteration (`symmetric_iterative_filtering` is that) and says that K clusters are possible; here all
 iterations use all points, as in Algorithm 2. Where the others' error grows like sqrt(d) with the
-liars in a cluster, the filter's does not.
+Byzantine clients in a cluster, the filter's does not.
 """
 
 from collections import Counter

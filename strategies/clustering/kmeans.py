@@ -1,4 +1,4 @@
-"""Plain K-means (Lloyd): the centre is the mean. The baseline that one liar can mislead."""
+"""Plain K-means (Lloyd): the centre is the mean. The baseline that one client can mislead."""
 
 from typing import Annotated
 

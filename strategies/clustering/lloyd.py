@@ -4,7 +4,7 @@ One iteration: every cluster's centre from its members, then every point to its 
 empty cluster keeps its previous centre. All restarts advance together as one batch; those that
 reached a fixed point leave it. The restart with the least trimmed cost wins: the sum of squared
 distances to the nearest centre over the best (1 - assumed_fraction) of the points, so that far-away
-liars do not decide which labeling is best.
+Byzantine clients do not decide which labeling is best.
 
 Centres are rows of w numbers in a `Space`. For rules that average points these are the weights of
 the points (`Points`, w = m); for others, the coordinates themselves (`Coordinates`, w = d).

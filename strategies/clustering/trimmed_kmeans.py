@@ -5,7 +5,7 @@ C sigma sqrt(d) around it. The median finds the honest bulk, the ball removes wh
 and the mean of the rest is as accurate as a mean can be.
 
 sigma is the standard deviation of the *vectors* around their centre, not of the noise in the
-machines' data: with the latter the ball holds everything and this is plain K-means. It is estimated
+clients' data: with the latter the ball holds everything and this is plain K-means. It is estimated
 from the vectors when not given.
 
 With radius "auto" nothing is assumed of the noise: a first fit with C = 2 shows how far its members

@@ -1,4 +1,4 @@
-"""How many of the rows at hand a rule takes for liars."""
+"""How many of the rows at hand a rule takes for Byzantine clients."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from annotated_types import Ge, Lt
 from tagma.counts import floor_of
 
 Fraction = Annotated[float, Ge(0), Lt(0.5)]
-"""The setting `fraction`: the assumed share of liars among the rows, below one half."""
+"""The setting `fraction`: the assumed share of Byzantine clients among the rows, below one half."""
 
 
 def count(fraction: float, m: int, most: int) -> int:

@@ -8,9 +8,9 @@ so it costs one pass over the rows, O(m^2 d) operations of the matrix product an
 Without centring, distances that are small beside the common offset of the rows are lost to
 cancellation. The origin is 0 where some columns say that the rows are no farther from it than from
 each other, which saves copying them, else the median of five rows. Whether it was good is seen from
-G itself. If none was, because liars were among the five, or if a row is so far out that squares
-overflow or others vanish beside it, G is made with care, from rows that are `DrawnIn`. A row of
-1e30 is an outlier like any other then.
+G itself. If none was, because Byzantine clients were among the five, or if a row is so far out that
+squares overflow or others vanish beside it, G is made with care, from rows that are `DrawnIn`. A
+row of 1e30 is an outlier like any other then.
 
 Blocks of float32 are multiplied in float32, which leaves distances an error of some 1e-7 of the
 rows' distances from the origin. Few entries, where it costs nothing, and those of `exact`
@@ -165,7 +165,7 @@ def _near_sample(rows: Rows, dtype: np.dtype[np.float64]) -> Iterator[Array]:
 
 
 def middle_of_some(block: Array) -> Array:
-    """The median of five rows, which is near most of them unless liars are among the five."""
+    """The median of five rows, which is near most of them unless some of the five are Byzantine."""
     step = -(-len(block) // _SAMPLE)
     sample = Rows(np.ascontiguousarray(block[::step]))
     return middle_mean(sample, (len(sample) - 1) // 2)

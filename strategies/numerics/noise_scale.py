@@ -2,7 +2,8 @@
 
 Two vectors of one cluster differ by N(0, 2 sigma^2 I_d), so a vector's distance to its q-th nearest
 neighbour, with q a small share of a cluster, is close to the quantile q/M of sigma sqrt(2 chi^2_d).
-The median over all vectors keeps this when fewer than half are liars, wherever the liars are.
+The median over all vectors keeps this when fewer than half are Byzantine clients, wherever the
+Byzantine clients are.
 """
 
 from math import sqrt
@@ -32,7 +33,7 @@ def scale_of(geometry: Geometry, dim: int, *, k: int, assumed_fraction: float) -
     m = len(geometry)
     if m < 2:
         return 1.0
-    # Between no liars and as many as assumed; what is true changes the estimate little.
+    # Between no Byzantine clients and as many as assumed; what is true changes the estimate little.
     expected_size = (1 - assumed_fraction / 2) * m / k
     neighbour = min(max(1, round(expected_size / 4)), m - 1)
     share = min(neighbour / expected_size, 0.5)

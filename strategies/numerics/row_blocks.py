@@ -223,7 +223,7 @@ def row_sums(block: Array) -> Array:
 
 
 def threads() -> int:
-    """How many threads kernels may use: two, unless OMP_NUM_THREADS or the machine says one."""
+    """How many threads kernels may use: two, unless OMP_NUM_THREADS or the computer says one."""
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return min(2, os.cpu_count() or 1, int(limit) if limit.isdigit() and int(limit) else 2)
 

@@ -36,7 +36,7 @@ def nearest_of_each(squared: Array, number: int) -> Mask:
     """
     farthest = np.partition(squared, number - 1, axis=1)[:, number - 1 : number]
     near: Mask = squared <= farthest
-    if (near.sum(axis=1) > number).any():  # liars that send the same are equally far
+    if (near.sum(axis=1) > number).any():  # Byzantine clients that send the same are equally far
         nearer = squared < farthest
         room = number - nearer.sum(axis=1, keepdims=True)
         equal = near & ~nearer

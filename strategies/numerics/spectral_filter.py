@@ -1,10 +1,10 @@
 """The iterative filter for robust means (Diakonikolas et al., 2017; Steinhardt et al., 2018).
 
-Liars move a mean far only if they also stretch the rows in some direction. So, while the largest
-variance of the rows exceeds what noise explains, those far out in its direction are dropped; the
-mean of the others is the estimate. Its error is O(sigma sqrt(alpha)) + O(sigma sqrt(d / n)): unlike
-with medians, the part of the liars does not grow with d. This is `IterFilter` of the paper's
-Algorithm 3, and its stage III for high dimension (Yin et al., 2019).
+Byzantine clients move a mean far only if they also stretch the rows in some direction. So, while
+the largest variance of the rows exceeds what noise explains, those far out in its direction are
+dropped; the mean of the others is the estimate. Its error is O(sigma sqrt(alpha)) + O(sigma sqrt(d
+/ n)): unlike with medians, the part of the Byzantine clients does not grow with d. This is
+`IterFilter` of the paper's Algorithm 3, and its stage III for high dimension (Yin et al., 2019).
 
 The variance of n rows in R^d may be `factor` times that of noise. The standard deviation of noise
 is the larger of
@@ -15,9 +15,9 @@ is the larger of
   variable. By this, noise that is stronger in some directions than in others passes.
 
 Distances in the direction are measured from where the rows are densest, not from their mean or
-median: scattered liars do no harm there even if they are the majority, as can be in the first
-iterations of a clustering. All rows beyond the reach of noise, sqrt(2 log n) standard deviations,
-are dropped at once; where there are none, the farthest hundredth of the rows.
+median: scattered Byzantine clients do no harm there even if they are the majority, as can be in the
+first iterations of a clustering. All rows beyond the reach of noise, sqrt(2 log n) standard
+deviations, are dropped at once; where there are none, the farthest hundredth of the rows.
 
 The result is the same for rotated, moved, scaled and reordered rows.
 """

@@ -1,6 +1,6 @@
-"""How wrong a cluster's model may be, from the local models of its machines.
+"""How wrong a cluster's model may be, from the local models of its clients.
 
-Split the M machines into two halves and average each half's local models: the difference of the two
+Split the M clients into two halves and average each half's local models: the difference of the two
 means, halved, has the same distribution as the error of the mean of all. Averaged over all splits,
 its square is tr(S) / M, with S the sample covariance; so no split needs to be drawn. The error's
 square over it follows about an F distribution with d_e and d_e (M - 1) degrees of freedom, where
@@ -12,7 +12,7 @@ is the number of directions in which the noise is large (Box, 1954). The bound i
 It is the error of the mean of the local models, where stage III begins. Stage III, which uses all
 data at once, ends no farther away when local models are unbiased: for n = 2 d examples it is 1.4
 times as accurate, for n >> d the same. Not covered: a bias that local models share, as with fewer
-examples than coefficients or a ridge, and what liars do who have not been found.
+examples than coefficients or a ridge, and what Byzantine clients do who have not been found.
 """
 
 from math import sqrt

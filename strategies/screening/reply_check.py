@@ -1,20 +1,21 @@
-"""The reply check: a machine's updates must agree with the local model that it claimed in round 1.
+"""The reply check: a client's updates must agree with the local model that it claimed in round 1.
 
-An honest machine's gradient at w is H_i (w - w_i), with w_i its local model and H_i the (average)
-Hessian of its own loss: it points away from w_i, and is about as long as w - w_i. How well
-(slant) and how long (ratio) is much the same for all honest machines, of whatever cluster, so both
-are judged by their median and spread over *all* machines that take part: liars are caught even
-where they are the majority of a cluster. In local mode the way that the machine went, w minus its
-reply, takes the gradient's place.
+An honest client's gradient at w is H_i (w - w_i), with w_i its local model and H_i the (average)
+Hessian of its own loss: it points away from w_i, and is about as long as w - w_i. How well (slant)
+and how long (ratio) is much the same for all honest clients, of whatever cluster, so both are
+judged by their median and spread over *all* clients that take part: Byzantine clients are caught
+even where they are the majority of a cluster. In local mode the way that the client went, w minus
+its reply, takes the gradient's place.
 
 A reply strikes out if the angle is a right one or more, or the slant far above the others', or the
 ratio far from theirs. The slant is tan(angle / 2): in few dimensions the cosine, which is 1 at
-best, has a long tail that honest machines would be excluded for. A striking reply is not used; a
-machine with two strikes is out for good.
+best, has a long tail that honest clients would be excluded for. A striking reply is not used; a
+client with two strikes is out for good.
 
 This assumes a smooth convex loss and that updates come from all the data of the local model, which
-must be the minimiser itself: not for stochastic gradients, nor for a strong ridge. A liar who takes
-its claimed model for the truth passes; what it can do then is left to the spectral filter.
+must be the minimiser itself: not for stochastic gradients, nor for a strong ridge. A Byzantine
+client who takes its claimed model for the truth passes; what it can do then is left to the spectral
+filter.
 """
 
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ class Limits:
     ratio: float = 5.0
     """The logarithm of the ratio may be so far from the median, on either side."""
     strikes: int = 2
-    """A machine with so many is excluded."""
+    """A client with so many is excluded."""
     floor: float = 0.02
     """Spreads below this count as this: where all agree, rounding must not decide."""
 
@@ -43,7 +44,7 @@ DEFAULTS = Limits()
 
 def strikes(
     models: Array,
-    erms: Array,
+    local_models: Array,
     replies: Array,
     *,
     judges: Mask | None = None,
@@ -51,12 +52,12 @@ def strikes(
 ) -> Mask:
     """Which replies strike out, shape (m,).
 
-    `models` are those that the machines received, `erms` those that they claimed, `replies` the
-    gradients or the ways they went, all of shape (m, d). Medians and spreads are those of the rows
-    in `judges`, by default all. Cost O(m d).
+    `models` are those that the clients received, `local_models` those that they claimed, `replies`
+    the gradients or the ways they went, all of shape (m, d). Medians and spreads are those of the
+    rows in `judges`, by default all. Cost O(m d).
     """
     judges = np.ones(len(models), dtype=bool) if judges is None else judges
-    claimed = models - erms
+    claimed = models - local_models
     lengths = np.linalg.norm(claimed, axis=1), np.linalg.norm(replies, axis=1)
     still = (lengths[0] == 0) & (lengths[1] == 0)  # at its own minimiser: nothing to disagree about
     tiny = np.finfo(np.float64).tiny

@@ -1,15 +1,15 @@
 """Whose replies count in a round of stage III: quarantine and the reply check.
 
-Quarantine: a machine whose local model lies outside its cluster's ball gets the cluster's model,
+Quarantine: a client whose local model lies outside its cluster's ball gets the cluster's model,
 but its replies do not count. With `readmission`, evidence can end it: when three of its replies in
 a row have lain among those of its cluster and, where the reply check is on, agreed with its claimed
 local model. A round without a reply, or with too few others to compare it with, says nothing: it
 neither adds to the evidence nor ends it.
 
 The reply check (`tagma.strategies.screening.reply_check`) ignores replies that disagree with what
-the machine claimed in round 1, and excludes a machine that sends two of them.
+the client claimed in round 1, and excludes a client that sends two of them.
 
-What is known of every machine is its `Standing`, a part of the server's state. Cost O(m d) a round.
+What is known of every client is its `Standing`, a part of the server's state. Cost O(m d) a round.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ _JUDGES = 5
 
 @dataclass(frozen=True)
 class Standing:
-    """What the server holds against every machine, all of shape (m,)."""
+    """What the server holds against every client, all of shape (m,)."""
 
     quarantined: Mask
     """Its local model was outside the ball."""
@@ -38,7 +38,7 @@ class Standing:
     excluded: Mask
     """Too many of them did."""
     evidence: Labels
-    """For machines in quarantine: replies in a row that spoke for them."""
+    """For clients in quarantine: replies in a row that spoke for them."""
 
     @classmethod
     def new(cls, quarantined: Mask) -> "Standing":
@@ -48,11 +48,11 @@ class Standing:
 
     @property
     def counts(self) -> Mask:
-        """Machines whose replies are used."""
+        """Clients whose replies are used."""
         return ~(self.quarantined | self.excluded)
 
     def with_newcomer(self, row: int, *, quarantined: bool) -> "Standing":
-        """The same with one more machine, which has not replied yet, before that row."""
+        """The same with one more client, which has not replied yet, before that row."""
         return Standing(
             np.insert(self.quarantined, row, quarantined),
             np.insert(self.strikes, row, 0),
@@ -63,18 +63,18 @@ class Standing:
 
 @dataclass(frozen=True)
 class Replies:
-    """What came in one round, in the order of the machines that replied, each of shape (r, ...)."""
+    """What came in one round, in the order of the clients that replied, each of shape (r, ...)."""
 
     rows: Labels
-    """The machines' rows in the state."""
+    """The clients' rows in the state."""
     labels: Labels
     """Their clusters."""
     models: Array
     """The models that they received."""
-    erms: Array
+    local_models: Array
     """The local models that they claimed."""
     ways: Array
-    """Gradients, or the ways the machines went: their model minus their reply."""
+    """Gradients, or the ways the clients went: their model minus their reply."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,11 @@ class Screening:
         odd = np.zeros(len(counting), dtype=bool)
         if self.reply_check and counting.sum() >= _JUDGES:
             odd = strikes(
-                replies.models, replies.erms, replies.ways, judges=counting, limits=self.limits
+                replies.models,
+                replies.local_models,
+                replies.ways,
+                judges=counting,
+                limits=self.limits,
             )
             struck = standing.strikes.copy()
             struck[replies.rows[odd & counting]] += 1
@@ -113,7 +117,7 @@ NO_SCREENING = Screening()
 
 
 def _readmit(standing: Standing, replies: Replies, used: Mask, odd: Mask) -> Standing:
-    """Count what speaks for machines in quarantine, and let go those with enough of it."""
+    """Count what speaks for clients in quarantine, and let go those with enough of it."""
     evidence = standing.evidence.copy()
     waiting = standing.quarantined[replies.rows]
     for cluster in np.unique(replies.labels[waiting]):

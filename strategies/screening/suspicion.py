@@ -1,7 +1,7 @@
-"""Clusters that cannot be trusted, found without the truth from what their machines sent.
+"""Clusters that cannot be trusted, found without the truth from what their clients sent.
 
-When liars are more than an aggregation bears, its result looks like any other number. Three signs
-give them away, each measured against what honest noise explains:
+When Byzantine clients are more than an aggregation bears, its result looks like any other number.
+Three signs give them away, each measured against what honest noise explains:
 
 - they disagree: too many replies are far from where most are. Honest replies of d entries with
   standard deviation s are about s sqrt(d) away; twice that is too far.
@@ -11,10 +11,10 @@ give them away, each measured against what honest noise explains:
   typical local model lies, and three times as far as the other clusters' models moved. A single
   cluster has no others to compare with.
 
-s is the lower median of the clusters' own estimates, so that liars who rule some clusters do not
-move it; clusters without any noise, where most replies are equal, are not asked. A majority of
-liars that answer like an honest cluster with its own noise shows none of these: nobody could tell,
-from such replies alone, who lies. Cost O(m^2 d).
+s is the lower median of the clusters' own estimates, so that Byzantine clients who rule some
+clusters do not move it; clusters without any noise, where most replies are equal, are not asked. A
+majority of Byzantine clients that answer like an honest cluster with its own noise shows none of
+these: nobody could tell, from such replies alone, who lies. Cost O(m^2 d).
 """
 
 from math import sqrt
@@ -34,7 +34,7 @@ would be."""
 _ALIKE = 0.1
 _LED_AWAY = 3.0
 _ASSUMED = 0.35
-"""Share of liars that the estimate of s allows for."""
+"""Share of Byzantine clients that the estimate of s allows for."""
 _NOISELESS = 1e-6
 """A cluster whose scale is below this share of its largest entry has no noise of its own."""
 _DIVERGED = 1e100
@@ -45,7 +45,7 @@ _FEW = 3
 
 def suspicions(
     clustering: Clustering,
-    erms: Array,
+    local_models: Array,
     models: Array,
     labels: Labels,
     replies: Array,
@@ -54,15 +54,16 @@ def suspicions(
 ) -> list[str | None]:
     """For every cluster, the reason why it is suspect, or None.
 
-    `labels` and `replies` are those of one round of stage III, `models` what it led to, `erms` the
-    local models that were clustered. `tolerance` is the share of liars that the aggregation bears.
+    `labels` and `replies` are those of one round of stage III, `models` what it led to,
+    `local_models` the local models that were clustered. `tolerance` is the share of Byzantine
+    clients that the aggregation bears.
     """
     members = [replies[labels == k] for k in range(clustering.k)]
     noise = _noise(members)
     found = [_of_replies(rows, noise, tolerance) for rows in members]
-    for cluster in _led_away(clustering, erms, models):
+    for cluster in _led_away(clustering, local_models, models):
         if found[cluster] is None:
-            found[cluster] = "its model was led away from its machines' local models"
+            found[cluster] = "its model was led away from its clients' local models"
     return found
 
 
@@ -97,11 +98,11 @@ def _of_replies(rows: Array, noise: float, tolerance: float) -> str | None:
     return None
 
 
-def _led_away(clustering: Clustering, erms: Array, models: Array) -> list[int]:
+def _led_away(clustering: Clustering, local_models: Array, models: Array) -> list[int]:
     """The clusters whose model stage III moved far, compared with the others."""
     with np.errstate(over="ignore"):  # of models that diverged
         moved = np.linalg.norm(models - clustering.centres, axis=1) / sqrt(models.shape[1])
-    scatter = clustering.scatter(erms)
+    scatter = clustering.scatter(local_models)
     away = []
     for cluster in range(len(models)):
         others = np.delete(moved, cluster)

@@ -11,23 +11,23 @@ from tests.conftest import SMALL
 class Recording:
     """An algorithm that remembers the updates it was given."""
 
-    stage = "gradient"
+    work = "gradient"
 
     def __init__(self, algorithm):
         self.algorithm = algorithm
         self.given = []
 
-    def begin(self, machines, erms):
-        self.given.append((machines, erms))
-        return self.algorithm.begin(machines, erms)
+    def begin(self, clients, local_models):
+        self.given.append((clients, local_models))
+        return self.algorithm.begin(clients, local_models)
 
-    def advance(self, state, machines, updates):
-        self.given.append((machines, updates))
-        return self.algorithm.advance(state, machines, updates)
+    def advance(self, state, clients, updates):
+        self.given.append((clients, updates))
+        return self.algorithm.advance(state, clients, updates)
 
 
 def updates_under(monkeypatch, tmp_path, attack, *more):
-    """The machines and updates of every round, and who is Byzantine."""
+    """The clients and updates of every round, and who is Byzantine."""
     from tagma.server import federation
 
     recordings = []

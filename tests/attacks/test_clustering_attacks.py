@@ -27,7 +27,7 @@ def placed(attack, count):
 def test_the_landscape_by_hand():
     assert LANDSCAPE.centres.tolist() == [[0.0, 0.0], [10.0, 0.0]]
     assert LANDSCAPE.sizes.tolist() == [4, 2]
-    # 4 + 2 squared deviations, 6 machines less 2 centres, 2 entries each.
+    # 4 + 2 squared deviations, 6 clients less 2 centres, 2 entries each.
     assert LANDSCAPE.scatter == pytest.approx(np.sqrt(6 / 8))
     assert LANDSCAPE.typical_gap == 10.0
     assert (LANDSCAPE.largest(), LANDSCAPE.smallest()) == (0, 1)

@@ -201,5 +201,5 @@ def test_an_attack_whose_updates_are_no_arrays_is_refused_before_the_run():
 
 
 def test_an_omniscient_attack_with_wrong_settings_for_the_task_is_refused_before_the_run():
-    with pytest.raises(SettingError, match="cluster=2: no honest machine"):
+    with pytest.raises(SettingError, match="cluster=2: no honest client"):
         try_attacks(compose([*SMALL, "attack=infiltrate", "attack.cluster=2"]), "gradient")

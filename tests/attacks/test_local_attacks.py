@@ -17,7 +17,7 @@ from tagma.tasks.mixture_logistic import MixtureLogistic
 from tagma.tasks.mixture_regression import MixtureRegression
 from tests.attacks.views import local_view
 
-TASK = MixtureRegression(machines=4, clusters=2, dim=3, samples=50, noise=0.0, seed=1)
+TASK = MixtureRegression(clients=4, clusters=2, dim=3, samples=50, noise=0.0, seed=1)
 HONEST = np.array([1.0, -2.0])
 
 
@@ -36,7 +36,7 @@ def test_inflate_by_hand():
 
 
 def test_of_a_model_after_local_steps_the_progress_is_flipped_or_inflated():
-    view = local_view(model=[3.0, -2.0], stage="local")
+    view = local_view(model=[3.0, -2.0], work="local")
     assert SignFlip(scale=1.0).forge(HONEST, view).tolist() == [5.0, -2.0]
     assert Inflate(scale=2.0).forge(HONEST, view).tolist() == [-1.0, -2.0]
 
@@ -53,21 +53,21 @@ def test_a_random_model_does_not_depend_on_the_honest_update():
     assert np.array_equal(RandomModel(deviation=3.0).forge(HONEST, local_view()), 3 * noise)
 
 
-def test_a_lazy_machine_sends_what_it_received():
+def test_a_lazy_client_sends_what_it_received():
     assert Lazy().forge(HONEST, local_view(model=[5.0, 6.0])).tolist() == [5.0, 6.0]
 
 
-def test_a_lazy_machine_that_received_nothing_sends_zero():
-    assert Lazy().forge(HONEST, local_view(stage="erm")).tolist() == [0.0, 0.0]
+def test_a_lazy_client_that_received_nothing_sends_zero():
+    assert Lazy().forge(HONEST, local_view(work="local_model")).tolist() == [0.0, 0.0]
 
 
-def test_a_stale_machine_replays_its_oldest_update_of_the_last_rounds():
+def test_a_stale_client_replays_its_oldest_update_of_the_last_rounds():
     attack = Stale(delay=2)
     assert attack.remembers == 2
     assert attack.forge(HONEST, local_view(past=[[7.0, 7.0], [8.0, 8.0]])).tolist() == [7.0, 7.0]
 
 
-def test_a_stale_machine_without_a_past_is_honest():
+def test_a_stale_client_without_a_past_is_honest():
     assert Stale(delay=2).forge(HONEST, local_view()).tolist() == [1.0, -2.0]
 
 
@@ -95,7 +95,7 @@ def test_empty_garbage_is_no_update_at_all():
         ("infinite", "not finite"),
         ("huge", "not finite"),
         ("wrong_shape", "wrong shape"),
-        ("empty", "no machine number"),
+        ("empty", "no client number"),
     ],
 )
 def test_garbage_is_dropped_and_counted_and_the_run_goes_on(run_small, kind, reason):
@@ -112,7 +112,7 @@ def test_label_flip_of_a_regression_leads_to_the_opposite_coefficients():
 
 
 def test_label_flip_of_a_classification_gives_the_other_class():
-    task = MixtureLogistic(machines=4, clusters=2, dim=3, samples=20, scale=1.0, seed=1)
+    task = MixtureLogistic(clients=4, clusters=2, dim=3, samples=20, scale=1.0, seed=1)
     flipped = LabelFlip().data(task, 1, stream(0, "x")).targets
     assert np.array_equal(flipped, 1 - task.data(1).targets)
     assert set(flipped) == {0.0, 1.0}

@@ -24,8 +24,8 @@ min-max; that is compared with a root search."""
 PLANE = np.random.default_rng(5).normal(1.0, 2.0, (7, 4))
 
 
-def forged(attack, honest, liars=1, **more):
-    own = np.full((liars, len(honest[0])), 9.0)
+def forged(attack, honest, byzantine=1, **more):
+    own = np.full((byzantine, len(honest[0])), 9.0)
     return attack.forge(federation_view(honest, own, **more))
 
 
@@ -54,16 +54,16 @@ def test_mimic_is_byzfls():
 
 
 def test_the_shift_that_hides_follows_the_papers_example():
-    # 50 machines, 24 of them liars: s = 26 - 24 = 2 honest ones are needed.
-    assert largest_hidden_shift(honest=26, liars=24) == pytest.approx(norm.ppf(24 / 26))
+    # 50 clients, 24 of them Byzantine clients: s = 26 - 24 = 2 honest ones are needed.
+    assert largest_hidden_shift(honest=26, byzantine=24) == pytest.approx(norm.ppf(24 / 26))
 
 
-def test_few_liars_cannot_hide_and_many_need_not():
-    assert largest_hidden_shift(honest=19, liars=1) == 0.0
-    assert largest_hidden_shift(honest=5, liars=6) == 3.0
+def test_few_byzantine_clients_cannot_hide_and_many_need_not():
+    assert largest_hidden_shift(honest=19, byzantine=1) == 0.0
+    assert largest_hidden_shift(honest=5, byzantine=6) == 3.0
 
 
-def test_mimic_repeats_the_machine_farthest_out():
+def test_mimic_repeats_the_client_farthest_out():
     assert np.array_equal(
         forged(Mimic(), [[0.0, 0.0], [1.0, 0.1], [9.0, 0.0]], 2), [[9.0, 0.0]] * 2
     )
@@ -119,12 +119,12 @@ def test_the_trimmed_mean_attack_goes_beyond_the_extremes_on_the_wrong_side():
 
 
 def test_of_models_after_local_steps_the_progress_is_attacked():
-    """From the received model (1, 1) the honest machines moved by (2, 0) on average."""
+    """From the received model (1, 1) the honest clients moved by (2, 0) on average."""
     view = replace(
         federation_view(
             [[2.0, 1.0], [4.0, 1.0]], [[9.0, 9.0]], honest_models=[[1, 1]] * 2, own_models=[[1, 1]]
         ),
-        stage="local",
+        work="local",
     )
     assert InnerProductManipulation(scale=1.0).forge(view).tolist() == [[-1.0, 1.0]]
     sent = TrimmedMeanAttack(scale=1.0).forge(view)[0]
@@ -135,7 +135,7 @@ SCALED = [ALittleIsEnough, InnerProductManipulation, MinMax, MinSum, TrimmedMean
 
 
 @pytest.mark.parametrize("attack", [*SCALED, Mimic])
-def test_liars_conspire_against_those_who_received_the_same_model(attack):
+def test_byzantine_clients_conspire_against_those_who_received_the_same_model(attack):
     honest = np.vstack([PLANE[:4], PLANE[4:] + 100])
     models = np.array([[0.0] * 4] * 4 + [[1.0] * 4] * 3)
     own = np.full((2, 4), 9.0)
@@ -147,7 +147,7 @@ def test_liars_conspire_against_those_who_received_the_same_model(attack):
 
 
 @pytest.mark.parametrize("attack", [*SCALED, Mimic])
-def test_in_the_first_round_liars_conspire_against_their_own_group(attack):
+def test_in_the_first_round_byzantine_clients_conspire_against_their_own_group(attack):
     honest = np.vstack([PLANE[:4], PLANE[4:] + 100])
     view = federation_view(
         honest,
@@ -161,7 +161,7 @@ def test_in_the_first_round_liars_conspire_against_their_own_group(attack):
 
 
 @pytest.mark.parametrize("attack", [*SCALED, Mimic])
-def test_liars_among_themselves_harm_nobody(attack):
+def test_byzantine_clients_among_themselves_harm_nobody(attack):
     view = federation_view(
         PLANE, np.full((2, 4), 9.0), honest_models=np.zeros((7, 4)), own_models=np.ones((2, 4))
     )

@@ -20,18 +20,18 @@ def adversary(*overrides):
     return adversary_of(compose([*SMALL, *overrides]))
 
 
-def test_machines_can_be_named_by_number():
-    named = adversary("attack=sign_flip", "attack.machines=[3,7]")
+def test_clients_can_be_named_by_number():
+    named = adversary("attack=sign_flip", "attack.clients=[3,7]")
     assert np.flatnonzero(named.byzantine).tolist() == [3, 7]
 
 
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("attack.machines=[20]", "attack.machines=20: there are 20 machines, from 0"),
-        ("attack.machines=[-1]", "attack.machines.0=-1"),
-        ("attack.machines=3", "attack.machines=3"),
-        ("attack.machines=[0,1,2,3,4,5,6,7,8,9]", "makes 10 of 20 machines Byzantine"),
+        ("attack.clients=[20]", "attack.clients=20: there are 20 clients, from 0"),
+        ("attack.clients=[-1]", "attack.clients.0=-1"),
+        ("attack.clients=3", "attack.clients=3"),
+        ("attack.clients=[0,1,2,3,4,5,6,7,8,9]", "makes 10 of 20 clients Byzantine"),
         ("attack.start=0", "attack.start=0"),
         ("attack.stop=x", "attack.stop=x"),
         ("attack.start=5 attack.stop=3", "attack.stop=3: is before the first round, start=5"),
@@ -44,15 +44,15 @@ def test_who_and_when_are_checked(override, message):
         adversary("attack=sign_flip", *override.split())
 
 
-def test_squads_share_out_the_machines_that_one_attack_would_have():
+def test_squads_share_out_the_clients_that_one_attack_would_have():
     mixed = adversary(
         "attack=mixed",
         "attack.attacks=[{name:sign_flip,fraction:0.1},{name:alie,fraction:0.2,z:2}]",
     )
     alone = adversary("attack=sign_flip", "attack.fraction=0.3")
     first, second = mixed.squads
-    assert (first.machines.sum(), second.machines.sum()) == (2, 4)
-    assert not (first.machines & second.machines).any()
+    assert (first.clients.sum(), second.clients.sum()) == (2, 4)
+    assert not (first.clients & second.clients).any()
     assert np.array_equal(mixed.byzantine, alone.byzantine)
     assert isinstance(first.attack_in(1), SignFlip)
     assert isinstance(second.attack_in(1), ALittleIsEnough)
@@ -71,7 +71,7 @@ def test_squads_share_out_the_machines_that_one_attack_would_have():
             "[{name:sign_flip,fraction:0.1,scales:3}]",
             "attack.attacks.0.scales=3: there is no such setting",
         ),
-        ("[{name:sign_flip,machines:[1]},{name:alie,machines:[1]}]", "machines=1: is named twice"),
+        ("[{name:sign_flip,clients:[1]},{name:alie,clients:[1]}]", "clients=1: is named twice"),
         (
             "[{name:sign_flip},{name:alie,fraction:0.1}]",
             "attack.attacks.0=.*needs fraction",
@@ -136,14 +136,14 @@ def test_an_attack_on_local_models_cannot_start_after_they_were_sent():
         adversary("attack=sign_flip", "+attack.later=infiltrate")
 
 
-def test_shares_go_to_machines_that_are_not_named():
+def test_shares_go_to_clients_that_are_not_named():
     order = role_order(20, seed=0)
     named = int(order[0])
     mixed = adversary(
         "attack=mixed",
-        f"attack.attacks=[{{name:ipm,fraction:0.1}},{{name:alie,machines:[{named}]}}]",
+        f"attack.attacks=[{{name:ipm,fraction:0.1}},{{name:alie,clients:[{named}]}}]",
     )
-    assert set(np.flatnonzero(mixed.squads[0].machines)) == set(order[1:3].tolist())
+    assert set(np.flatnonzero(mixed.squads[0].clients)) == set(order[1:3].tolist())
 
 
 def test_an_attack_that_never_happens_brings_a_warning():
@@ -214,7 +214,7 @@ def test_colluding_squads_do_not_take_each_other_for_honest(monkeypatch, tmp_pat
         tmp_path,
         [
             "attack=mixed",
-            "attack.attacks=[{name:ipm,machines:[0],scale:1e6},{name:ipm,machines:[1],scale:1}]",
+            "attack.attacks=[{name:ipm,clients:[0],scale:1e6},{name:ipm,clients:[1],scale:1}]",
         ],
     )
     assert np.flatnonzero(byzantine).tolist() == [0, 1]

@@ -38,26 +38,26 @@ OMNISCIENT = ["attack=none", "+attack.fraction=0.25", f"attack._target_={__name_
 
 
 @pytest.mark.parametrize(("attack", "value"), [(LOCAL, 5.0), (OMNISCIENT, 7.0)])
-def test_liars_send_what_the_attack_says_and_the_honest_what_they_computed(
+def test_byzantine_clients_send_what_the_attack_says_and_the_honest_what_they_computed(
     monkeypatch, tmp_path, attack, value
 ):
     attacked, byzantine = updates_under(monkeypatch, tmp_path, attack)
     honest, _ = updates_under(monkeypatch, tmp_path, ["attack=none"])
     assert byzantine.sum() == 5
-    for machines, updates in attacked:
-        assert machines.tolist() == list(range(20))
+    for clients, updates in attacked:
+        assert clients.tolist() == list(range(20))
         assert (updates[byzantine] == value).all()
         assert not (updates[~byzantine] == value).any()
     first_attacked, first_honest = attacked[0][1], honest[0][1]
     assert np.array_equal(first_attacked[~byzantine], first_honest[~byzantine])
 
 
-def test_a_local_attack_sees_its_own_machine_only(monkeypatch, tmp_path):
+def test_a_local_attack_sees_its_own_client_only(monkeypatch, tmp_path):
     SEEN.clear()
     _, byzantine = updates_under(monkeypatch, tmp_path, LOCAL)
-    assert {view.machine for view in SEEN} == set(np.flatnonzero(byzantine).tolist())
-    first = [view for view in SEEN if view.stage == "erm"]
-    later = [view for view in SEEN if view.stage == "gradient"]
+    assert {view.client for view in SEEN} == set(np.flatnonzero(byzantine).tolist())
+    first = [view for view in SEEN if view.work == "local_model"]
+    later = [view for view in SEEN if view.work == "gradient"]
     assert len(first) == 5
     assert len(later) == 10
     assert all(view.model is None for view in first)
@@ -71,32 +71,32 @@ def test_an_omniscient_attack_sees_every_honest_update(monkeypatch, tmp_path):
     for view, (_, updates) in zip(SEEN, given, strict=True):
         assert np.array_equal(view.honest, updates[~byzantine])
         assert view.own.shape == (5, 5)
-        assert view.machines.tolist() == np.flatnonzero(byzantine).tolist()
+        assert view.clients.tolist() == np.flatnonzero(byzantine).tolist()
     assert SEEN[0].honest_models is None
     assert SEEN[1].honest_models.shape == (15, 5)
 
 
-def context_of(machine, **node_config):
-    context = InProcessGrid(client_app, 20, "")._contexts[2 + machine]
+def context_of(client, **node_config):
+    context = InProcessGrid(client_app, 20, "")._contexts[2 + client]
     context.node_config.update(node_config)
     return context
 
 
-def test_an_honest_node_can_be_started_as_a_liar_and_the_other_way_round():
-    settings = compose([*SMALL, "attack=sign_flip", "attack.machines=[4]"])
+def test_an_honest_node_can_be_started_as_a_byzantine_client_and_the_other_way_round():
+    settings = compose([*SMALL, "attack=sign_flip", "attack.clients=[4]"])
     assert isinstance(local_attack(settings, context_of(4), 1), SignFlip)
     assert local_attack(settings, context_of(5), 1) is None
     assert local_attack(settings, context_of(4, byzantine=False), 1) is None
     assert isinstance(local_attack(settings, context_of(5, byzantine=True), 1), SignFlip)
 
 
-def test_a_node_cannot_be_started_as_a_liar_who_sees_everything():
+def test_a_node_cannot_be_started_as_a_byzantine_client_who_sees_everything():
     settings = compose([*SMALL, "attack=ipm"])
     with pytest.raises(SettingError, match="sees its own updates only"):
         local_attack(settings, context_of(5, byzantine=True), 1)
 
 
 @pytest.mark.parametrize("fraction", ["0.5", "0.7", "-0.1", "many"])
-def test_half_or_more_liars_are_refused(fraction):
+def test_half_or_more_byzantine_clients_are_refused(fraction):
     with pytest.raises(SettingError, match=f"attack.fraction={fraction}"):
         adversary_of(compose([f"attack.fraction={fraction}"]))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tagma.attacks.local.shifted_mean import ShiftedMean
-from tagma.client.local_client import make_machine
+from tagma.client.local_client import make_client
 from tagma.errors import SettingError
 from tagma.rng import stream
 from tagma.settings import compose
@@ -20,26 +20,26 @@ def test_all_points_are_shifted_by_one_vector_of_half_the_scale(features):
     assert np.abs(expected).tolist() == [2.0, 2.0]
 
 
-def test_machines_draw_their_own_shifts_once(features):
+def test_clients_draw_their_own_shifts_once(features):
     settings = compose(overrides(features))
     task = task_of(settings)
-    liars = np.flatnonzero(task.truth().labels < 0)
-    machines = [make_machine(settings, int(n), ShiftedMean()) for n in liars]
-    shifts = [m.data.inputs[0] - task.data(m.number).inputs[0] for m in machines]
+    byzantine = np.flatnonzero(task.truth().labels < 0)
+    clients = [make_client(settings, int(n), ShiftedMean()) for n in byzantine]
+    shifts = [m.data.inputs[0] - task.data(m.number).inputs[0] for m in clients]
     assert len(np.unique(np.round(shifts, 6), axis=0)) > 1
-    again = make_machine(settings, int(liars[0]), ShiftedMean())
-    assert np.array_equal(again.data.inputs, machines[0].data.inputs)
+    again = make_client(settings, int(byzantine[0]), ShiftedMean())
+    assert np.array_equal(again.data.inputs, clients[0].data.inputs)
 
 
 def test_gradients_and_local_model_agree(features):
     settings = compose(overrides(features))
-    liar = int(np.flatnonzero(task_of(settings).truth().labels < 0)[0])
-    machine = make_machine(settings, liar, ShiftedMean())
+    byzantine_client = int(np.flatnonzero(task_of(settings).truth().labels < 0)[0])
+    client = make_client(settings, byzantine_client, ShiftedMean())
     model = np.array([3.0, -1.0])
-    assert np.allclose(machine.gradient(model), model - machine.erm())
+    assert np.allclose(client.gradient(model), model - client.local_model())
 
 
 def test_a_regression_is_refused():
-    task = MixtureRegression(machines=4, clusters=2, dim=3, samples=5, noise=0.0, seed=1)
+    task = MixtureRegression(clients=4, clusters=2, dim=3, samples=5, noise=0.0, seed=1)
     with pytest.raises(SettingError, match="attack=shifted_mean: needs task=mean_estimation"):
         ShiftedMean().data(task, 0, stream(0, "x"))

@@ -6,11 +6,11 @@ from tagma.attacks.base import FederationView, LocalView
 from tagma.rng import stream
 
 
-def local_view(model=None, past=(), stage="gradient"):
+def local_view(model=None, past=(), work="gradient"):
     return LocalView(
-        machine=2,
-        round=1 if stage == "erm" else 2,
-        stage=stage,
+        client=2,
+        round=1 if work == "local_model" else 2,
+        work=work,
         model=None if model is None else np.array(model, dtype=float),
         past=[np.array(update, dtype=float) for update in past],
         random=stream(0, "test"),
@@ -32,14 +32,14 @@ def federation_view(
     first = honest_models is None
     return FederationView(
         round=1 if first else 2,
-        stage="erm" if first else "gradient",
+        work="local_model" if first else "gradient",
         honest=honest,
         own=own,
         honest_models=None if first else np.array(honest_models, dtype=float),
         own_models=None if first else np.array(own_models, dtype=float),
         honest_groups=np.zeros(len(honest), int) if honest_groups is None else honest_groups,
         own_groups=np.zeros(len(own), int) if own_groups is None else own_groups,
-        machines=np.arange(len(honest), len(honest) + len(own)),
+        clients=np.arange(len(honest), len(honest) + len(own)),
         random=stream(0, "test"),
         rehearse=rehearse,
     )

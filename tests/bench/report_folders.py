@@ -29,15 +29,15 @@ METRICS: dict[str, Any] = {
         "scale": 0.2,
         "restarts": 20,
     },
-    "replies": {"used": 15, "rejected": {}, "rejected_machines": {}},
-    "seconds": {"erm": 1.0, "clustering": 0.5, "optimisation": 2.0, "total": 3.5},
+    "replies": {"used": 15, "rejected": {}, "rejected_clients": {}},
+    "seconds": {"local_model": 1.0, "clustering": 0.5, "optimisation": 2.0, "total": 3.5},
     "messages": 15,
     "seed": 0,
     "engine": "inprocess",
     "version": "0.1.0",
 }
-# machine, assigned, true, byzantine, trimmed, x, y: true cluster 1 was found as 0, and 0 as 1.
-MACHINES: list[list[Any]] = [
+# client, assigned, true, byzantine, trimmed, x, y: true cluster 1 was found as 0, and 0 as 1.
+CLIENTS: list[list[Any]] = [
     [0, 0, 1, 0, 0, -1.0, 0.0],
     [1, 0, 1, 0, 0, -1.1, 0.1],
     [2, 1, 0, 0, 0, 1.0, 0.0],
@@ -49,23 +49,23 @@ HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror=alert(2)
 
 def folder(
     path: Path,
-    machines: list[list[Any]] | None = None,
+    clients: list[list[Any]] | None = None,
     overrides: list[str] | None = None,
-    stage: str = "erm",
+    work: str = "local_model",
     settings: str = "seed: 0\n",
     **metrics: Any,
 ) -> Path:
-    """A run folder of 5 machines in 2 clusters, with some things changed."""
+    """A run folder of 5 clients in 2 clusters, with some things changed."""
     (path / ".hydra").mkdir(parents=True)
     (path / "metrics.json").write_text(json.dumps(METRICS | metrics))
     with (path / "clusters.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["machine", "assigned", "true", "byzantine", "trimmed", "x", "y"])
-        writer.writerows(MACHINES if machines is None else machines)
+        writer.writerow(["client", "assigned", "true", "byzantine", "trimmed", "x", "y"])
+        writer.writerows(CLIENTS if clients is None else clients)
     with (path / "history.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["round", "stage", "estimation_error", "used", "rejected", "seconds"])
-        writer.writerow([1, stage, "", 5, 0, 1.0])
+        writer.writerow(["round", "work", "estimation_error", "used", "rejected", "seconds"])
+        writer.writerow([1, work, "", 5, 0, 1.0])
     centres = np.array([[-1.05, 0.05, 7.0], [1.05, 0.05, 7.0]])
     plane = {"projection": np.eye(2, 3), "origin": np.array([0.0, 0.0, 7.0])}
     save_file({"models": centres, "centres": centres, **plane}, path / "models.safetensors")
@@ -163,7 +163,7 @@ def bench_folder(
         "axes": [ATTACK, DEFENCE] if axes is None else axes, "seeds": list(SEEDS),
         "cells": {"total": len(rows), "done": len(rows), "failed": 0},
         "versions": {"tagma": "0.1.0", "code": "abc123", "python": "3.11"},
-        "machines": ["one machine"], "settings": "rounds: 2\n",
+        "hosts": ["one computer"], "settings": "rounds: 2\n",
     }  # fmt: skip
     (path / "bench.json").write_text(json.dumps(described | index))
     _write_table(path / "table.csv", rows)

@@ -31,7 +31,7 @@ from tests.bench.report_folders import (
     rows_where,
 )
 
-FRACTION = {"key": "fraction", "label": "share of liars", "role": "fraction"}
+FRACTION = {"key": "fraction", "label": "share of Byzantine clients", "role": "fraction"}
 
 
 def figures(path: Path) -> dict[str, list[dict[str, str]]]:
@@ -102,8 +102,8 @@ def test_every_figure_is_a_drawing_and_a_table(tmp_path: Path) -> None:
     write_run_report(folder(tmp_path / "run"))
     names = {
         "bench": {"leaderboard", "heatmap", "rounds", "iterations", "seconds-defence"}
-        | {f"machines-{i}" for i in (1, 2, 3)},
-        "run": {"misclustering", "error", "machines"},
+        | {f"clients-{i}" for i in (1, 2, 3)},
+        "run": {"misclustering", "error", "clients"},
     }
     for kind, expected in names.items():
         found = tmp_path / kind / "figures"
@@ -121,12 +121,12 @@ def test_every_figure_is_a_drawing_and_a_table(tmp_path: Path) -> None:
 def test_figures_of_an_earlier_report_are_removed_and_those_of_others_stay(tmp_path: Path) -> None:
     bench_folder(tmp_path / "bench")
     (tmp_path / "bench/figures").mkdir()
-    (tmp_path / "bench/figures/machines-9.svg").touch()
+    (tmp_path / "bench/figures/clients-9.svg").touch()
     (tmp_path / "bench/figures/mine.svg").touch()
     write_bench_report(tmp_path / "bench")
     names = {file.name for file in (tmp_path / "bench/figures").iterdir()}
     assert "mine.svg" in names
-    assert "machines-9.svg" not in names
+    assert "clients-9.svg" not in names
 
 
 def test_failed_runs_are_listed_with_their_reason_and_hostile_words_stay_words(
@@ -138,7 +138,7 @@ def test_failed_runs_are_listed_with_their_reason_and_hostile_words_stay_words(
         row |= {"status": "timed out", "reason": words[:-1], "estimation_error": ""}
     for row in rows:
         row["defence"] += "<b>" * (row["defence"] == "paper")
-    index: dict[str, Any] = {"title": words, "command": words, "machines": [words]}
+    index: dict[str, Any] = {"title": words, "command": words, "hosts": [words]}
     path = bench_folder(tmp_path / "bench", rows, pictures=False, **index)
     page = Page(write_bench_report(path))
     assert len(page.having("script")) == len(page.having("style")) == 1
@@ -237,6 +237,6 @@ def test_report_knows_a_run_from_a_bench_and_gives_the_same_again(tmp_path: Path
         first = write_report(path).read_bytes()
         assert write_report(path).read_bytes() == first
     damaged = folder(tmp_path / "damaged")
-    (damaged / "metrics.json").write_text(json.dumps({"seconds": {"erm": "soon"}}))
+    (damaged / "metrics.json").write_text(json.dumps({"seconds": {"local_model": "soon"}}))
     with pytest.raises(TagmaError, match="damaged"):
         write_report(damaged)

@@ -32,10 +32,10 @@ from tagma.strategies.clustering.density.constants import DEFAULTS
 
 TINY = (
     "task=mixture_regression", "task.dim=6", "task.samples=60", "task.noise=0.5",
-    "task.machines=40", "task.clusters=2", "attack=poisoned_regression",
+    "task.clients=40", "task.clusters=2", "attack=poisoned_regression",
     "solver=closed_form", "optimiser=gradient",
 )  # fmt: skip
-FEW_LIARS = ("attack.fraction=0.2",)
+FEW_BYZANTINE = ("attack.fraction=0.2",)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def verdicts(claims):
 
 
 @pytest.mark.parametrize(("ours", "holds"), [(1.04, "yes"), (1.06, "no")])
-def test_errors_may_be_five_percent_above_those_without_liars(ours, holds):
+def test_errors_may_be_five_percent_above_those_without_byzantine_clients(ours, holds):
     claims = error_claims(rows(BOTH, tagma=ours, paper=9.0, oracle=1.0))
     assert verdicts(claims) == [holds] * len(BOTH)
     assert f"{ours:.3f} times" in claims[0].measured
@@ -96,7 +96,7 @@ def test_bounds_cover_nine_clusters_of_ten(covered, holds):
 
 
 def attacked(ours, paper):
-    """The verdict on every attack, with these errors under all; 1 is that without liars."""
+    """The verdict on every attack, with these errors under all; 1: none Byzantine."""
     found = rows([f"{attack}: tagma" for attack in ATTACKS], error=ours)
     found += rows([f"{attack}: paper" for attack in ATTACKS], error=paper)
     claims = attack_claims([*found, {"method": ORACLE, "error": 1.0}])
@@ -104,9 +104,9 @@ def attacked(ours, paper):
 
 
 def test_under_attack_the_paper_is_the_yardstick_but_for_infiltrators():
-    worse_than_no_liars = attacked(ours=1.2, paper=1.15)
-    assert worse_than_no_liars.pop(INFILTRATE) == "no"
-    assert set(worse_than_no_liars.values()) == {"yes"}
+    worse_than_no_byzantine = attacked(ours=1.2, paper=1.15)
+    assert worse_than_no_byzantine.pop(INFILTRATE) == "no"
+    assert set(worse_than_no_byzantine.values()) == {"yes"}
     worse_than_the_paper = attacked(ours=1.05, paper=0.9)
     assert worse_than_the_paper.pop(INFILTRATE) == "yes"
     assert set(worse_than_the_paper.values()) == {"no"}
@@ -145,7 +145,7 @@ def test_the_worst_setting_decides_about_a_constant():
 @pytest.mark.parametrize(
     ("lies", "none", "holds"), [(1.09, 1.04, "yes"), (1.11, 1.0, "no"), (1.0, 1.06, "no")]
 )
-def test_constants_of_stage_three_are_judged_with_liars_and_without(lies, none, holds):
+def test_constants_of_stage_three_are_judged_with_byzantine_clients_and_without(lies, none, holds):
     row = {
         "method": LIMITS,
         "floor x 2, flipped: ratio": lies,
@@ -158,7 +158,7 @@ def test_constants_of_stage_three_are_judged_with_liars_and_without(lies, none, 
 
 
 def test_a_trial_of_stage_two_is_scored_and_timed(tiny):
-    result = beyond.clustering_trial(overrides=FEW_LIARS, seed=1)
+    result = beyond.clustering_trial(overrides=FEW_BYZANTINE, seed=1)
     assert result["misclustering"] == 0
     assert result["k"] == result["true k"] == 2
     assert 0.5 < result["ratio"] < 1.5
@@ -168,7 +168,7 @@ def test_a_trial_of_stage_two_is_scored_and_timed(tiny):
 
 
 def test_a_trial_of_stage_three_has_errors_and_bounds(tiny):
-    result = beyond.estimation_trial(overrides=FEW_LIARS, rounds=10, seed=1)
+    result = beyond.estimation_trial(overrides=FEW_BYZANTINE, rounds=10, seed=1)
     assert result["tagma"] == pytest.approx(result["oracle"], rel=0.2)
     assert len(result["covered"]) == len(result["bound over error"]) == 2
 
@@ -180,7 +180,7 @@ def test_a_trial_with_imposters_harms_their_cluster(tiny):
 
 
 def test_constants_are_changed_one_at_a_time(tiny):
-    result = beyond_constants.stage_two_trial(overrides=FEW_LIARS, seed=1)
+    result = beyond_constants.stage_two_trial(overrides=FEW_BYZANTINE, seed=1)
     names = [name for name, _ in beyond_constants.changed_constants()]
     assert list(result["variants"]) == names
     assert len({name.partition(" x ")[0] for name in names}) == 18
@@ -208,7 +208,7 @@ def test_cpu_times_are_the_least_of_several_tries():
 
 
 def test_the_pooled_error_is_that_of_least_squares_on_all_data():
-    federation = array_federation([*TINY, *FEW_LIARS, "task.noise=0.000001", "seed=1"])
+    federation = array_federation([*TINY, *FEW_BYZANTINE, "task.noise=0.000001", "seed=1"])
     honest = ~federation.byzantine
     assert pooled_error(federation, federation.truth.labels, honest) < 1e-5
     everyone = np.zeros_like(federation.truth.labels)

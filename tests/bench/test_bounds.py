@@ -43,7 +43,7 @@ def test_the_surplus_is_that_of_the_worst_cluster():
     assert trimmed_surplus([0.3, 0.1], [0.25, 0.5]) == pytest.approx(0.4)
 
 
-def test_a_cluster_of_liars_alone_has_no_surplus():
+def test_a_cluster_of_byzantine_clients_alone_has_no_surplus():
     assert trimmed_surplus([0.9, 0.2], [1.0, 0.5]) == pytest.approx(0.4)
     assert trimmed_surplus([0.9], [1.0]) == 0
 
@@ -55,7 +55,7 @@ def test_the_start_that_two_clusters_may_have_by_hand():
 def test_the_k_cluster_recursion_by_hand():
     """r_1 = 576: eps = 1/2, eps^2 r_1 = 144, (1 - eps) / 2 = 1/4."""
     bound = k_cluster_recursion(
-        0.1, r_1=576.0, floor=0.05, clusters=4, spread=1.5, liars=0.02, steps=1
+        0.1, r_1=576.0, floor=0.05, clusters=4, spread=1.5, byzantine=0.02, steps=1
     )
     first = 3 / 576 + 0.02 + 1.5 * 0.1
     wrong = 2 / 144**2 + (28 * first / 144) ** 2 + 0.05
@@ -69,7 +69,7 @@ def test_the_k_cluster_recursion_by_hand():
 @pytest.mark.parametrize(("start", "r_1"), [(0.6, 576.0), (0.2, 576.0), (0.1, 150.0)])
 def test_conditions_that_fail_are_told(start, r_1):
     bound = k_cluster_recursion(
-        start, r_1=r_1, floor=0.01, clusters=2, spread=1.5, liars=0.0, steps=1
+        start, r_1=r_1, floor=0.01, clusters=2, spread=1.5, byzantine=0.0, steps=1
     )
     assert not bound.admissible
 

@@ -190,7 +190,7 @@ def test_a_word_in_the_filter_leaves_the_rows_that_have_it(
         ("bench", ".heatmap .tile", "tagma, none: 0.120"),
         ("bench", ".dots use", "tagma: 0.170"),
         ("bench", ".bands .d2 .spot", "tagma, round 0: 0.240 (0.220 to 0.260)"),
-        ("bench", ".panel [data-machine='1']", "machine 1: found in cluster 0"),
+        ("bench", ".panel [data-client='1']", "client 1: found in cluster 0"),
         ("run", ".chart .spot", "this run, at the start: 50.0%"),
     ],
 )
@@ -204,13 +204,13 @@ def test_a_mark_under_the_pointer_says_its_value(
     assert tip.text.startswith(words)
 
 
-def test_a_machine_under_the_pointer_is_marked_in_both_panels(
+def test_a_client_under_the_pointer_is_marked_in_both_panels(
     browser: Any, pages: dict[str, Path]
 ) -> None:
     show(browser, pages["run"])
-    point_at(browser, ".panel [data-machine='2']")
+    point_at(browser, ".panel [data-client='2']")
     assert len(browser.find_elements("css selector", ".panel .mark.found")) == 2
-    assert "machine 2" in browser.find_element("css selector", ".find output").text
+    assert "client 2" in browser.find_element("css selector", ".find output").text
 
 
 def test_a_defence_can_be_singled_out_without_a_script(
@@ -242,7 +242,7 @@ def test_dark_pages_have_light_text_on_dark(
     assert bright[1][1] < 200 < 600 < bright[1][0]
 
 
-@pytest.mark.parametrize("figure", ["leaderboard", "heatmap", "rounds", "machines-1"])
+@pytest.mark.parametrize("figure", ["leaderboard", "heatmap", "rounds", "clients-1"])
 def test_a_figure_of_its_own_can_be_opened(
     browser: Any, pages: dict[str, Path], figure: str
 ) -> None:

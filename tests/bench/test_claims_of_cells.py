@@ -14,7 +14,7 @@ from tagma.bench.cell_claims import Claims
 
 def claim_of(folder, **owner):
     file = folder / "key.claim"
-    file.write_text(json.dumps({"machine": platform.node(), "process": os.getpid()} | owner))
+    file.write_text(json.dumps({"host": platform.node(), "process": os.getpid()} | owner))
     return file
 
 
@@ -28,7 +28,7 @@ def test_a_claim_holds_until_it_is_dropped(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_claim_of_a_dead_process_of_this_machine_is_void_at_once(tmp_path):
+def test_the_claim_of_a_dead_process_of_this_computer_is_void_at_once(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", ""])
     born = psutil.Process(process.pid).create_time()
     process.wait()
@@ -42,7 +42,7 @@ def test_the_claim_of_a_process_whose_number_was_given_away_is_void(tmp_path):
 
 
 def test_a_claim_from_elsewhere_is_void_once_it_is_not_renewed(tmp_path):
-    file = claim_of(tmp_path, machine="another", born=0.0)
+    file = claim_of(tmp_path, host="another", born=0.0)
     assert not Claims(tmp_path).take("key")
     long_ago = time.time() - 1000
     os.utime(file, (long_ago, long_ago))

@@ -55,10 +55,10 @@ def test_every_experiment_has_its_own_help(capsys):
 def test_the_page_names_command_and_version_and_the_csv_has_a_row_per_trial_and_method(tmp_path):
     command.main(
         ["misclustering", "--trials", "2", "--seed", "5", "--workers", "1", "--out", str(tmp_path),
-         "task.machines=20", "task.clusters=2", "task.dim=8", "task.samples=40"]
+         "task.clients=20", "task.clusters=2", "task.dim=8", "task.samples=40"]
     )  # fmt: skip
     page = (tmp_path / "misclustering.md").read_text()
-    assert "`tagma reproduce misclustering --trials 2 --seed 5 task.machines=20" in page
+    assert "`tagma reproduce misclustering --trials 2 --seed 5 task.clients=20" in page
     assert "with Tagma " in page
     with (tmp_path / "misclustering.csv").open() as file:
         rows = list(csv.DictReader(file))

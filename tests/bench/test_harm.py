@@ -32,4 +32,4 @@ def test_every_attack_is_there_and_those_with_a_scale_also_optimised():
     assert set(choices("attack")) - set(_names()) == {"shifted_mean"}
     assert {"alie optimised", "ipm optimised", "min_max optimised"} < set(_names())
     for name in _names():
-        check(compose(["task.machines=10", "task.dim=3", *_attack(name)]))
+        check(compose(["task.clients=10", "task.dim=3", *_attack(name)]))

@@ -8,7 +8,7 @@ from tagma.settings import compose
 
 def test_bias_and_error_by_hand(monkeypatch):
     """Models of 1/4 and 3/4 of the truth fall short by a half on average."""
-    settings = compose(["task.machines=2", "task.clusters=1", "task.dim=2", "seed=2"])
+    settings = compose(["task.clients=2", "task.clusters=1", "task.dim=2", "seed=2"])
     truth = online_bias.task_of(settings).truth().centres[0]
     assert truth.any()
     models = iter([0.25 * truth, 0.75 * truth])
@@ -21,7 +21,7 @@ def test_bias_and_error_by_hand(monkeypatch):
 
 
 def test_the_bias_of_the_online_solver_falls_with_the_examples():
-    shared = ["task.machines=5", "task.clusters=1", "task.dim=10"]
+    shared = ["task.clients=5", "task.clusters=1", "task.dim=10"]
     few, many = (
         online_bias.figures(compose([*shared, "solver=online", f"task.samples={n}"]))
         for n in (50, 1000)

@@ -17,7 +17,7 @@ from tagma.report.run_headline import verdict
 from tagma.report.run_reading import read_run
 from tagma.report.run_tables import SHOWN_REASONS, cluster_rows, reason_rows
 from tagma.report.scatter import SHAPES, draw_picture, look
-from tests.bench.report_folders import HOSTILE, MACHINES, Page, folder
+from tests.bench.report_folders import CLIENTS, HOSTILE, Page, folder
 
 UNKNOWN_TRUTH: dict[str, Any] = {
     "misclustering": None,
@@ -40,7 +40,7 @@ def page(run: Path) -> Page:
 def test_the_page_is_well_formed_and_complete(tmp_path: Path) -> None:
     run = page(folder(tmp_path / "run"))
     assert write_run_report(tmp_path / "run") == tmp_path / "run" / "report.html"
-    assert run.text("h1").startswith("All honest machines found their cluster")
+    assert run.text("h1").startswith("All honest clients found their cluster")
     assert len(run.having("svg", role="img")) == 4
 
 
@@ -63,13 +63,13 @@ def test_the_page_refers_to_nothing_outside_itself(tmp_path: Path) -> None:
 
 
 def test_hostile_words_stay_words(tmp_path: Path) -> None:
-    replies = {"used": 1, "rejected": {HOSTILE: 2}, "rejected_machines": {"4": {HOSTILE: 2}}}
+    replies = {"used": 1, "rejected": {HOSTILE: 2}, "rejected_clients": {"4": {HOSTILE: 2}}}
     run = page(
         folder(
             tmp_path / "run",
-            machines=[*MACHINES[:4], [4, "", "", 1, 0, "", ""], ['5"><b>', 0, 0, 0, 0, 0, 0]],
+            clients=[*CLIENTS[:4], [4, "", "", 1, 0, "", ""], ['5"><b>', 0, 0, 0, 0, 0, 0]],
             overrides=[f"note={HOSTILE[:-1]}"],
-            stage=HOSTILE[:-1],
+            work=HOSTILE[:-1],
             settings=f"note: {HOSTILE[:-1]}\n",
             replies=replies,
             warnings=[HOSTILE],
@@ -83,16 +83,14 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
     assert len(run.having("b")) == 3, "the bold names of the three figures, and nothing else"
     assert "<script>alert(1)</script>" in run.text("bdi")
     assert "<script>alert(1)</script>" in run.text("li")
-    assert run.having("use", **{"data-machine": '5"><b>'})
+    assert run.having("use", **{"data-client": '5"><b>'})
 
 
 def test_a_task_without_known_truth_has_a_page_that_says_so(tmp_path: Path) -> None:
-    machines = [
-        [name, found, "", "", trimmed, x, y] for name, found, _, _, trimmed, x, y in MACHINES
-    ]
-    run = page(folder(tmp_path / "run", machines=machines, **UNKNOWN_TRUTH))
+    clients = [[name, found, "", "", trimmed, x, y] for name, found, _, _, trimmed, x, y in CLIENTS]
+    run = page(folder(tmp_path / "run", clients=clients, **UNKNOWN_TRUTH))
     assert run.text("h1") == (
-        "2 clusters found among 5 machines; the truth is not known for this task."
+        "2 clusters found among 5 clients; the truth is not known for this task."
     )
     unknown = [text for _, text in run.texts if text.endswith("not known for this task.")]
     assert "The misclustering is not known for this task." in unknown
@@ -137,14 +135,14 @@ def test_a_run_that_was_never_finite_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({}, "All honest machines found their cluster; the error is 0.130, the oracle’s 0.125."),
-        ({"misclustering": 0.25}, "1 of 4 honest machines is in the wrong cluster; the error"),
-        ({"misclustering": 0.5}, "2 of 4 honest machines are in the wrong cluster; the error"),
+        ({}, "All honest clients found their cluster; the error is 0.130, the oracle’s 0.125."),
+        ({"misclustering": 0.25}, "1 of 4 honest clients is in the wrong cluster; the error"),
+        ({"misclustering": 0.5}, "2 of 4 honest clients are in the wrong cluster; the error"),
         ({"oracle_error": 0.05}, "the error is 0.130, 2.6 times the oracle’s 0.0500."),
         ({"oracle_error": None}, "the error is 0.130."),
         ({"oracle_error": math.inf}, "the error is 0.130, while the oracle diverged."),
         ({"estimation_error": 3e7}, "the error grew from 0.200 to 3.00 × 10⁷."),
-        ({"estimation_error": None}, "All honest machines found their cluster."),
+        ({"estimation_error": None}, "All honest clients found their cluster."),
     ],
 )
 def test_the_verdict_says_what_came_out(
@@ -153,14 +151,14 @@ def test_the_verdict_says_what_came_out(
     assert sentence in verdict(read_run(folder(tmp_path / "run", **changes)))
 
 
-def test_an_honest_machine_in_no_cluster_is_not_passed_over(tmp_path: Path) -> None:
-    machines = [*MACHINES[:3], [3, "", 0, 0, 0, "", ""], MACHINES[4]]
-    run = read_run(folder(tmp_path / "run", machines=machines))
-    assert verdict(run).startswith("All honest machines found their cluster, but for 1 in none;")
+def test_an_honest_client_in_no_cluster_is_not_passed_over(tmp_path: Path) -> None:
+    clients = [*CLIENTS[:3], [3, "", 0, 0, 0, "", ""], CLIENTS[4]]
+    run = read_run(folder(tmp_path / "run", clients=clients))
+    assert verdict(run).startswith("All honest clients found their cluster, but for 1 in none;")
 
 
 def test_the_command_gives_the_overrides_back_through_a_shell(tmp_path: Path) -> None:
-    overrides = ["task.machines=5", "note='two words; $HOME'", "attack=none"]
+    overrides = ["task.clients=5", "note='two words; $HOME'", "attack=none"]
     run = page(folder(tmp_path / "run", overrides=overrides))
     command = next(
         text for tag, text in run.texts if tag == "code" and text.startswith("tagma run")
@@ -169,21 +167,19 @@ def test_the_command_gives_the_overrides_back_through_a_shell(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("far", [30.0, 1e9, 1e308])
-def test_far_byzantine_machines_do_not_move_the_frame_though_they_outnumber_a_cluster(
+def test_far_byzantine_clients_do_not_move_the_frame_though_they_outnumber_a_cluster(
     tmp_path: Path, far: float
 ) -> None:
-    machines = [*MACHINES[:4], *([name, 0, 1, 1, 1, far, -far] for name in (4, 5, 6))]
-    run = read_run(folder(tmp_path / "run", machines=machines))
-    frame = choose_frame(run.machines)
-    assert frame == choose_frame(run.machines[:4])
+    clients = [*CLIENTS[:4], *([name, 0, 1, 1, 1, far, -far] for name in (4, 5, 6))]
+    run = read_run(folder(tmp_path / "run", clients=clients))
+    frame = choose_frame(run.clients)
+    assert frame == choose_frame(run.clients[:4])
     picture = draw_picture(run)
     assert picture is not None
     assert picture.truth is not None
     arrows = [mark for mark in picture.truth.marks if mark.shape == "arrow"]
-    assert [(arrow.machine, round(arrow.turn)) for arrow in arrows] == [
-        (name, 45) for name in "456"
-    ]
-    assert "3 machines (3 Byzantine) lie outside the frame" in picture.outside
+    assert [(arrow.client, round(arrow.turn)) for arrow in arrows] == [(name, 45) for name in "456"]
+    assert "3 clients (3 Byzantine) lie outside the frame" in picture.outside
 
 
 def test_without_truth_a_far_found_cluster_is_left_outside_the_frame(tmp_path: Path) -> None:
@@ -194,11 +190,11 @@ def test_without_truth_a_far_found_cluster_is_left_outside_the_frame(tmp_path: P
             (k, place, e) for k, place in enumerate(places) for e in (0.0, 0.1)
         )
     ]
-    machines = [*near, *([100 + i, 9, "", "", 0, 1e6 + i, 0.0] for i in range(3))]
-    run = read_run(folder(tmp_path / "run", machines=machines))
-    frame = choose_frame(run.machines)
+    clients = [*near, *([100 + i, 9, "", "", 0, 1e6 + i, 0.0] for i in range(3))]
+    run = read_run(folder(tmp_path / "run", clients=clients))
+    frame = choose_frame(run.clients)
     assert frame is not None
-    assert all(m.place is not None and frame.contains(m.place) for m in run.machines[:-3])
+    assert all(m.place is not None and frame.contains(m.place) for m in run.clients[:-3])
     assert frame.half < 10
 
 
@@ -206,25 +202,25 @@ def test_true_clusters_take_the_look_of_the_found_ones_they_match(tmp_path: Path
     picture = draw_picture(read_run(folder(tmp_path / "run")))
     assert picture is not None
     assert picture.truth is not None
-    found = {mark.machine: (mark.shape, mark.style) for mark in picture.found.marks}
-    truth = {mark.machine: (mark.shape, mark.style) for mark in picture.truth.marks}
+    found = {mark.client: (mark.shape, mark.style) for mark in picture.found.marks}
+    truth = {mark.client: (mark.shape, mark.style) for mark in picture.truth.marks}
     assert [truth[name] for name in "0123"] == [found[name] for name in "0123"]
     assert truth["4"][1].startswith("byzantine")
 
 
-def test_an_honest_machine_in_the_wrong_cluster_is_ringed(tmp_path: Path) -> None:
+def test_an_honest_client_in_the_wrong_cluster_is_ringed(tmp_path: Path) -> None:
     more = [[5, 0, 1, 0, 0, -1.2, 0.0], [6, 1, 1, 0, 0, -1.0, 0.2]]
-    picture = draw_picture(read_run(folder(tmp_path / "run", machines=[*MACHINES, *more])))
+    picture = draw_picture(read_run(folder(tmp_path / "run", clients=[*CLIENTS, *more])))
     assert picture is not None
     assert picture.truth is not None
     rings = [mark.words for mark in picture.truth.marks if mark.shape == "ring"]
-    assert rings == ["machine 6: found in cluster 1, truly of cluster 1"]
+    assert rings == ["client 6: found in cluster 1, truly of cluster 1"]
     assert picture.misplaced == 1
 
 
 def test_a_true_cluster_that_was_not_found_gets_a_look_of_its_own(tmp_path: Path) -> None:
-    machines = [*MACHINES, [5, 0, 2, 0, 0, -1.0, 0.3]]
-    picture = draw_picture(read_run(folder(tmp_path / "run", machines=machines)))
+    clients = [*CLIENTS, [5, 0, 2, 0, 0, -1.0, 0.3]]
+    picture = draw_picture(read_run(folder(tmp_path / "run", clients=clients)))
     assert picture is not None
     assert picture.lost == {2: 2}
 
@@ -237,12 +233,12 @@ def test_49_clusters_differ_in_shape_or_colour_and_7_in_both() -> None:
 
 
 def test_rejected_replies_are_counted_by_cluster(tmp_path: Path) -> None:
-    machines = [*MACHINES[:4], [4, "", "", 1, 0, "", ""]]
-    by_machine = {"0": {"late": 1}, "1": {"late": 2}, "4": {"not finite": 5}}
-    replies = {"used": 9, "rejected": {"late": 3, "not finite": 5}, "rejected_machines": by_machine}
-    run = read_run(folder(tmp_path / "run", machines=machines, replies=replies))
+    clients = [*CLIENTS[:4], [4, "", "", 1, 0, "", ""]]
+    by_client = {"0": {"late": 1}, "1": {"late": 2}, "4": {"not finite": 5}}
+    replies = {"used": 9, "rejected": {"late": 3, "not finite": 5}, "rejected_clients": by_client}
+    run = read_run(folder(tmp_path / "run", clients=clients, replies=replies))
     assert [(row.number, row.rejected) for row in cluster_rows(run)] == [(0, 3), (1, 0), (None, 5)]
-    assert [(row.reason, row.count, row.machines) for row in reason_rows(run)] == [
+    assert [(row.reason, row.count, row.clients) for row in reason_rows(run)] == [
         ("not finite", 5, "4"),
         ("late", 3, "0, 1"),
     ]

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def make(kind, dim, samples=50, seed=1, **more):
-    shared = {"machines": 2, "clusters": 1, "dim": dim, "samples": samples, "seed": seed}
+    shared = {"clients": 2, "clusters": 1, "dim": dim, "samples": samples, "seed": seed}
     if kind == "regression":
         return MixtureRegression(**shared, noise=1.0)
     if kind == "huber":
@@ -185,9 +185,9 @@ def test_extreme_data_never_give_a_model_that_is_not_finite(kind, inputs, target
 def test_torch_is_not_needed_for_losses_in_numpy():
     code = (
         "import sys\n"
-        "from tagma.client.local_client import make_machine\n"
+        "from tagma.client.local_client import make_client\n"
         "from tagma.settings import compose\n"
-        "make_machine(compose(['task=mixture_logistic', 'solver=lbfgs']), 0).erm()\n"
+        "make_client(compose(['task=mixture_logistic', 'solver=lbfgs']), 0).local_model()\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run(

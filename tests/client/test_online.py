@@ -11,9 +11,9 @@ from tagma.tasks.mixture_regression import MixtureRegression
 from tagma.tasks.task import Data
 
 
-def make(dim, samples, machines=1, noise=1.0):
+def make(dim, samples, clients=1, noise=1.0):
     return MixtureRegression(
-        machines=machines, clusters=1, dim=dim, samples=samples, noise=noise, seed=1
+        clients=clients, clusters=1, dim=dim, samples=samples, noise=noise, seed=1
     )
 
 
@@ -112,7 +112,7 @@ def test_with_steps_of_one_over_t_the_iterates_are_running_means():
 
 def test_the_bias_towards_zero_is_that_of_the_formula():
     eta, n = 0.02, 60
-    task = make(4, n, machines=400, noise=0.0)
+    task = make(4, n, clients=400, noise=0.0)
     models = [solve(task, task.data(i), eta, normalise=False).model for i in range(400)]
     truth = task.truth().centres[0]
     measured = 1 - np.mean(models, axis=0) @ truth / (truth @ truth)

@@ -13,7 +13,7 @@ from tagma.tasks.task_choice import task_of
 
 
 def make(dim, samples=60, noise=1.0):
-    return MixtureRegression(machines=2, clusters=1, dim=dim, samples=samples, noise=noise, seed=1)
+    return MixtureRegression(clients=2, clusters=1, dim=dim, samples=samples, noise=noise, seed=1)
 
 
 def solve(task, data, **options):

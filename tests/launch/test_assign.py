@@ -18,8 +18,8 @@ def folder(tmp_path_factory):
     return path
 
 
-def examples(path, machine=0, shift=0.0):
-    data = task_of(compose(SMALL)).held_out(machine)
+def examples(path, client=0, shift=0.0):
+    data = task_of(compose(SMALL)).held_out(client)
     np.savez(path, inputs=data.inputs, targets=data.targets + shift * data.inputs.sum(axis=1))
     return str(path)
 
@@ -29,7 +29,7 @@ def test_a_new_client_gets_the_model_of_its_cluster(folder, tmp_path, capsys):
     main(
         [
             str(folder),
-            examples(tmp_path / "new.npz", machine=1),
+            examples(tmp_path / "new.npz", client=1),
             "--model",
             str(tmp_path / "model.npy"),
         ]
@@ -98,7 +98,7 @@ def test_files_that_are_no_archives_are_refused(folder, tmp_path):
 
 
 def test_a_model_that_cannot_be_written_is_one_line(folder, tmp_path):
-    new = examples(tmp_path / "new.npz", machine=1)
+    new = examples(tmp_path / "new.npz", client=1)
     with pytest.raises(TagmaError, match="cannot be written"):
         main([str(folder), new, "--model", str(tmp_path / "no" / "such" / "model.npy")])
 

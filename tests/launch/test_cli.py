@@ -25,7 +25,7 @@ def test_a_run_leaves_its_folder_and_a_table(tmp_path):
         ".hydra", "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
         "report.html", "run.log", "figures",
     }  # fmt: skip
-    assert "misclustered honest machines" in done.stdout
+    assert "misclustered honest clients" in done.stdout
     metrics = json.loads((tmp_path / "out/metrics.json").read_text())
     assert metrics["oracle_error"] > 0
     assert len(metrics["oracle_error_per_round"]) == 4
@@ -35,7 +35,7 @@ def test_a_run_leaves_its_folder_and_a_table(tmp_path):
 @pytest.mark.parametrize(
     ("overrides", "setting"),
     [
-        (["task.clusters=7", "task.machines=5"], "task.clusters=7"),
+        (["task.clusters=7", "task.clients=5"], "task.clusters=7"),
         (["aggregation.beta=0.6"], "aggregation.beta=0.6"),
         (["attack.fraction=0.7"], "attack.fraction=0.7"),
         (["clustering=nonsense"], "clustering=nonsense"),
@@ -95,7 +95,7 @@ def test_as_many_samples_as_dimensions_run_with_one_warning(tmp_path):
     assert json.loads((tmp_path / "out/metrics.json").read_text())["warnings"]
 
 
-def test_a_beta_below_the_fraction_of_liars_brings_a_warning(tmp_path):
+def test_a_beta_below_the_fraction_of_byzantine_clients_brings_a_warning(tmp_path):
     done = tagma("run", *SMALL, "aggregation.beta=0.1", cwd=tmp_path)
     assert "warning: aggregation.beta=0.1 is below the share 0.3 of Byzantine" in done.stderr
 

@@ -34,7 +34,7 @@ def test_the_nodes_that_lie_are_those_of_a_simulation(nodes, byzantine, seed):
     assert len(lying) == byzantine
 
 
-def test_no_node_is_started_as_a_liar_for_an_attack_that_the_server_forges():
+def test_no_node_is_started_as_a_byzantine_client_for_an_attack_that_the_server_forges():
     text = compose_file(nodes=6, byzantine=2, attack="alie", overrides=[])
     assert "--byzantine" not in text.partition("services:")[2]
     assert "the server forges the replies of the Byzantine nodes" in text
@@ -68,27 +68,27 @@ def test_settings_survive_the_way_through_the_file():
 
 
 @pytest.mark.parametrize("numbers", [{"nodes": 0}, {"byzantine": 3}, {"byzantine": -1}])
-def test_half_or_more_liars_are_refused(numbers):
+def test_half_or_more_byzantine_clients_are_refused(numbers):
     with pytest.raises(SettingError, match="must be"):
         services(**numbers)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["task.machines=8", "engine=ray", "engine.address=x:1", "attack=alie", "attack.fraction=0.4",
-     "attack.machines=[1]", "hydra.run.dir=/results/mine", "output=x", "+resume=true"],
+    ["task.clients=8", "engine=ray", "engine.address=x:1", "attack=alie", "attack.fraction=0.4",
+     "attack.clients=[1]", "hydra.run.dir=/results/mine", "output=x", "+resume=true"],
 )  # fmt: skip
 def test_what_an_option_decides_cannot_be_set_otherwise(text):
     with pytest.raises(TagmaError, match="is decided by"):
         services(overrides=[text])
 
 
-def test_liars_need_an_attack():
+def test_byzantine_clients_need_an_attack():
     with pytest.raises(SettingError, match="--attack=none: is no attack for --byzantine 2"):
         services(attack="none")
 
 
-def test_nodes_that_are_not_started_as_liars_never_lie():
+def test_nodes_that_are_not_started_as_byzantine_clients_never_lie():
     found = services()
     for number in range(6):
         command = found[f"node-{number}"]["command"]

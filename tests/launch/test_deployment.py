@@ -25,12 +25,12 @@ from tests.launch.test_ray import metrics, processes_with
 pytestmark = pytest.mark.multiprocess
 
 TASK = [
-    "task.machines=6", "task.clusters=2", "task.dim=5", "task.samples=60", "task.noise=0.5",
+    "task.clients=6", "task.clusters=2", "task.dim=5", "task.samples=60", "task.noise=0.5",
     "attack=sign_flip", "attack.fraction=0.33", "oracle=false", "evaluate=false",
 ]  # fmt: skip
 _HANG = 600
-"""Seconds after which something hangs, on the busiest machine."""
-TWO = ["task.machines=2", "task.clusters=1", "attack=none", *TASK[2:5], *TASK[7:]]
+"""Seconds after which something hangs, on the busiest client."""
+TWO = ["task.clients=2", "task.clusters=1", "attack=none", *TASK[2:5], *TASK[7:]]
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def test_six_nodes_agree_with_inprocess_though_the_superlink_is_killed(tmp_path)
         kill(mark, "flower-superlink")
         output, errors = process.communicate(timeout=_HANG)
         assert process.returncode == 0, errors
-    assert "misclustered honest machines" in output
+    assert "misclustered honest clients" in output
     tagma("run", *own, "hydra.run.dir=inprocess", cwd=tmp_path)
     deployed, simulated = metrics(folder), metrics(tmp_path / "inprocess")
     assert deployed["engine"] == "deployment"
@@ -184,7 +184,7 @@ def test_a_run_that_is_ended_does_not_go_on_without_its_launcher(deployment, tmp
     own = [
         "engine=deployment", f"engine.root_certificates={keys / 'ca.crt'}",
         f"engine.address={connections['superlink']['tagma']['address']}",
-        "task.machines=1", "task.clusters=1", *TWO[2:], "rounds=500",
+        "task.clients=1", "task.clusters=1", *TWO[2:], "rounds=500",
     ]  # fmt: skip
     with running(tmp_path / "out", *own) as (process, _):
         wait_for_rounds(tmp_path / "out", 1, process)
@@ -235,7 +235,7 @@ def test_only_the_fleets_requests_pass_the_proxy(method, path, status, deploymen
     [
         ([], "engine=deployment: give engine.local_nodes=N or engine.address=HOST:PORT"),
         (["engine.address=x:1"], "engine.root_certificates=null: name the CA's certificate"),
-        (["engine.local_nodes=3"], "engine.local_nodes=3: must be task.machines=100"),
+        (["engine.local_nodes=3"], "engine.local_nodes=3: must be task.clients=100"),
     ],
 )
 def test_a_deployment_that_cannot_be_is_one_line(settings, reason, tmp_path):

@@ -18,7 +18,7 @@ def metrics(quarantined=()):
         "misclustering": 0.0,
         "estimation_error": 0.04,
         "oracle_error": 0.04,
-        "oracle_without_liars": True,
+        "oracle_without_byzantine": True,
         "replies": {"rejected": {}},
         "participation": {"quarantined": list(quarantined)},
     }
@@ -35,11 +35,20 @@ def test_the_fullest_table_fits_a_terminal_of_80_columns(monkeypatch):
     lines = printed(monkeypatch, metrics()).splitlines()
     assert max(map(len, lines)) <= 80
     heading = next(line for line in lines if "size" in line)
-    for word in ("honest", "liars", "trim", "excl", "rej", "scatter", "error<", "suspect"):
+    for word in (
+        "honest",
+        "Byz.",
+        "trim",
+        "excl",
+        "rej",
+        "scatter",
+        "error<",
+        "suspect",
+    ):
         assert word in heading
     assert sum("0.1234" in line and "0.0567" in line and "yes" in line for line in lines) == 12
 
 
-def test_many_machines_in_quarantine_are_counted_and_some_named(monkeypatch):
+def test_many_clients_in_quarantine_are_counted_and_some_named(monkeypatch):
     assert "2 (4, 7)" in printed(monkeypatch, metrics([4, 7]))
     assert "30 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...)" in printed(monkeypatch, metrics(range(30)))

@@ -15,7 +15,7 @@ from tagma.server.results.run_folder import read_metrics
 from tagma.settings import Settings, compose
 from tests.conftest import SMALL
 
-EVENT = RoundFinished(1, 2, "erm", 0.5, 4, 1, 0.1)
+EVENT = RoundFinished(1, 2, "local_model", 0.5, 4, 1, 0.1)
 
 
 class Recording(NoTracker):
@@ -96,7 +96,7 @@ def test_a_tracker_that_cannot_begin_is_one_line(tmp_path: Path) -> None:
 
 def test_settings_have_the_keys_that_a_user_writes() -> None:
     flat = settings_by_key(compose([*SMALL, "seed=7"]))
-    assert (flat["seed"], flat["task.machines"], flat["rounds"]) == ("7", "20", "3")
+    assert (flat["seed"], flat["task.clients"], flat["rounds"]) == ("7", "20", "3")
 
 
 def test_tensorboard_has_every_round_and_the_final_numbers(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_tensorboard_has_every_round_and_the_final_numbers(tmp_path: Path) -> No
     final = log.Scalars("final/misclustering")[0].value
     assert final == pytest.approx(metrics["misclustering"])
     text = log.Tensors("settings/text_summary")[0].tensor_proto.string_val[0].decode()
-    assert "task.machines: 20" in text
+    assert "task.clients: 20" in text
 
 
 def test_mlflow_has_settings_rounds_final_numbers_and_the_report(
@@ -125,7 +125,7 @@ def test_mlflow_has_settings_rounds_final_numbers_and_the_report(
     home = client.get_experiment_by_name("tagma").experiment_id
     (found,) = client.search_runs([home])
     assert found.info.status == "FINISHED"
-    assert found.data.params["task.machines"] == "20"
+    assert found.data.params["task.clients"] == "20"
     assert found.data.metrics["estimation_error"] == metrics["estimation_error"]
     history = client.get_metric_history(found.info.run_id, "round/estimation_error")
     assert [point.value for point in history] == metrics["estimation_error_per_round"]

@@ -66,15 +66,15 @@ def test_a_checkpoint_reads_back_as_it_was_written(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, dies_in=3)
     state = load_checkpoint(tmp_path).state
-    assert state.machines.tolist() == list(range(20))
-    assert state.erms.shape == (20, 5)
+    assert state.clients.tolist() == list(range(20))
+    assert state.local_models.shape == (20, 5)
     assert state.clustering.trimmed.dtype == bool
     assert state.clustering.stopped == "fixed point"
     assert state.clustering.centre_history.shape[1:] == (2, 5)
 
 
-def test_a_resumed_run_still_knows_what_it_holds_against_machines(tmp_path):
-    settings = ("preset=tagma", "attack=infiltrate", "attack.fraction=0.2", "task.machines=20")
+def test_a_resumed_run_still_knows_what_it_holds_against_clients(tmp_path):
+    settings = ("preset=tagma", "attack=infiltrate", "attack.fraction=0.2", "task.clients=20")
     run(tmp_path / "a", *settings)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "b", *settings, dies_in=5)
@@ -103,7 +103,7 @@ def test_a_file_that_is_no_checkpoint_is_one_clear_error(content, tmp_path):
     [
         ("models", lambda models: models[:, :-1]),
         ("labels", lambda labels: labels + 5),
-        ("erms", lambda erms: erms[1:]),
+        ("local_models", lambda local_models: local_models[1:]),
     ],
 )
 def test_a_checkpoint_whose_parts_do_not_fit_is_one_clear_error(name, damage, tmp_path):
@@ -126,7 +126,7 @@ def test_there_must_be_rounds_left_to_resume(rounds, tmp_path):
         run(tmp_path, f"rounds={rounds}", "resume=true")
 
 
-def test_a_machine_that_is_gone_after_a_resume_is_reported(tmp_path):
+def test_a_client_that_is_gone_after_a_resume_is_reported(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, dies_in=4)
     settings = compose([*SMALL, "rounds=5", "resume=true", "start_timeout=0.01"])
@@ -134,7 +134,7 @@ def test_a_machine_that_is_gone_after_a_resume_is_reported(tmp_path):
     run_federation(grid, settings, tmp_path, [])
     metrics = read_metrics(tmp_path)
     assert metrics["participation"]["rounds_missed"] == {"19": 3}
-    assert "machine 19 was away in 3 rounds" in metrics["warnings"]
+    assert "client 19 was away in 3 rounds" in metrics["warnings"]
 
 
 def test_two_runs_do_not_write_to_one_folder(tmp_path):
@@ -175,6 +175,6 @@ def test_one_command_goes_on_with_a_run_that_was_killed(tmp_path):
     assert refused.stderr.startswith("tagma: error: seed=3: cannot be changed")
     done = tagma("resume", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "misclustered honest machines" in done.stdout
+    assert "misclustered honest clients" in done.stdout
     assert (tmp_path / "out/report.html").exists()
     assert tagma("resume", "out", cwd=tmp_path).returncode == 2

@@ -30,7 +30,7 @@ def test_the_run_folder_has_what_the_contract_says(run_small, tmp_path):
 def test_tables_agree_with_the_metrics(run_small, tmp_path):
     metrics = run_small()
     rows = list(csv.DictReader((tmp_path / "clusters.csv").open()))
-    assert [int(row["machine"]) for row in rows] == list(range(20))
+    assert [int(row["client"]) for row in rows] == list(range(20))
     for number, cluster in enumerate(metrics["clusters"]):
         inside = [row for row in rows if int(row["assigned"]) == number]
         assert len(inside) == cluster["size"]
@@ -39,7 +39,7 @@ def test_tables_agree_with_the_metrics(run_small, tmp_path):
     history = list(csv.DictReader((tmp_path / "history.csv").open()))
     errors = [float(row["estimation_error"]) for row in history]
     assert errors == metrics["estimation_error_per_round"]
-    assert [row["stage"] for row in history] == ["erm", "gradient", "gradient", "gradient"]
+    assert [row["work"] for row in history] == ["local_model", "gradient", "gradient", "gradient"]
     tensors = load_file(tmp_path / "models.safetensors")
     assert tensors["models"].shape == tensors["centres"].shape == (2, 5)
 
@@ -73,8 +73,8 @@ def test_no_rounds_stop_after_the_clustering(run_small):
     assert len(metrics["estimation_error_per_round"]) == 1
 
 
-def test_one_machine_is_a_federation_too(run_small):
-    metrics = run_small("task.machines=1", "task.clusters=1", "attack=none")
+def test_one_client_is_a_federation_too(run_small):
+    metrics = run_small("task.clients=1", "task.clusters=1", "attack=none")
     assert metrics["clusters"][0]["size"] == 1
 
 
@@ -117,7 +117,7 @@ def test_the_papers_measures_of_stage_two_are_reported_per_iteration(run_small):
     assert metrics["centre_error_per_iteration"][-1] < 0.5
 
 
-def test_the_papers_liars_are_all_outside_the_balls(run_small):
+def test_the_papers_byzantine_clients_are_all_outside_the_balls(run_small):
     metrics = run_small()
     assert sum(cluster["byzantine"] for cluster in metrics["clusters"]) == 6
     assert sum(cluster["trimmed"] for cluster in metrics["clusters"]) == 6
@@ -146,7 +146,7 @@ def test_every_start_brings_its_number_of_labelings(init, labelings, run_small):
 
 def test_an_empty_ball_brings_a_warning(run_small):
     metrics = run_small("clustering.sigma=1e-9")
-    assert "has no machine within its ball" in metrics["warnings"][0]
+    assert "has no client within its ball" in metrics["warnings"][0]
 
 
 def test_diverged_models_have_no_error_but_a_warning(run_small):

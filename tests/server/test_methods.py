@@ -25,7 +25,7 @@ def test_every_clustering_finds_two_separated_groups(name, init, run_small):
 
 
 @pytest.mark.parametrize("name", ROBUST)
-def test_every_robust_clustering_finds_them_among_poisoned_machines(name, run_small):
+def test_every_robust_clustering_finds_them_among_poisoned_clients(name, run_small):
     metrics = run_small(f"clustering={name}", "clustering.init=partial")
     assert metrics["misclustering"] == 0
 
@@ -44,8 +44,8 @@ def test_the_number_of_clusters_need_not_be_known(run_small):
 
 
 @pytest.mark.parametrize("attack", ["poisoned_regression", "sign_flip", "infiltrate"])
-def test_the_whole_preset_is_as_good_as_a_federation_without_liars(attack, run_small):
-    common = (f"attack={attack}", "attack.fraction=0.25", "task.machines=40")
+def test_the_whole_preset_is_as_good_as_a_federation_without_byzantine_clients(attack, run_small):
+    common = (f"attack={attack}", "attack.fraction=0.25", "task.clients=40")
     ours = run_small("preset=tagma", *common)
     without = run_small(
         "strategy=oracle", "strategy.exclude_byzantine=true", "aggregation=mean", *common

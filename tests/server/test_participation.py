@@ -16,7 +16,7 @@ NODE = 2 + ODD
 
 
 class MovingGrid(InProcessGrid):
-    """An in-process grid on which one machine's node comes and goes, and may change its id."""
+    """An in-process grid on which one client's node comes and goes, and may change its id."""
 
     def __init__(self, overrides, *, ids, client=client_app):
         super().__init__(client, 20, join_overrides(overrides))
@@ -37,7 +37,7 @@ class MovingGrid(InProcessGrid):
         messages = list(messages)
         self.asked.append([(m.metadata.dst_node_id, m.metadata.message_type) for m in messages])
         replies = super().send_and_receive(messages)
-        if messages and messages[0].metadata.message_type != "train.erm":
+        if messages and messages[0].metadata.message_type != "train.local_model":
             self.round += 1
         elif self.round == 1:
             self.round = 2
@@ -51,28 +51,30 @@ def run(tmp_path, ids, *overrides, client=client_app):
     return read_metrics(tmp_path), grid
 
 
-def test_a_late_machine_gets_the_cluster_it_would_have_had(tmp_path):
+def test_a_late_client_gets_the_cluster_it_would_have_had(tmp_path):
     whole, _ = run(tmp_path, dict.fromkeys(range(1, 9), NODE), "attack=none")
     late, _ = run(tmp_path, dict.fromkeys(range(3, 9), NODE), "attack=none")
     assert late["misclustering"] == whole["misclustering"] == 0
     assert late["participation"]["joined_late"] == {str(ODD): 3}
     assert late["participation"]["quarantined"] == []
     assert sum(c["size"] for c in late["clusters"]) == 20
-    assert any(f"machine {ODD} joined in round 3" in text for text in late["warnings"])
+    assert any(f"client {ODD} joined in round 3" in text for text in late["warnings"])
 
 
-def test_a_late_machine_outside_every_ball_waits_in_quarantine(tmp_path):
-    def liar(message, context):
+def test_a_late_client_outside_every_ball_waits_in_quarantine(tmp_path):
+    def byzantine_client(message, context):
         reply = client_app(message, context)
         if context.node_config["partition-id"] == ODD and UPDATE in reply.content:
             reply.content[UPDATE] = pack(np.full(5, 1e6))
         return reply
 
-    metrics, grid = run(tmp_path, dict.fromkeys(range(2, 9), NODE), "attack=none", client=liar)
+    metrics, grid = run(
+        tmp_path, dict.fromkeys(range(2, 9), NODE), "attack=none", client=byzantine_client
+    )
     assert metrics["participation"]["quarantined"] == [ODD]
     assert sum(c["size"] for c in metrics["clusters"]) == 19
     asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
-    assert asked == ["train.erm"]
+    assert asked == ["train.local_model"]
     # It is honest by its number, so it counts as one of 20 that is not with its own.
     assert metrics["misclustering"] == pytest.approx(1 / 20)
     rows = (tmp_path / "clusters.csv").read_text().splitlines()
@@ -80,7 +82,7 @@ def test_a_late_machine_outside_every_ball_waits_in_quarantine(tmp_path):
 
 
 def test_with_quarantine_a_late_outsider_gets_the_model_but_has_no_influence(tmp_path):
-    def liar(message, context):
+    def byzantine_client(message, context):
         reply = client_app(message, context)
         if context.node_config["partition-id"] == ODD and UPDATE in reply.content:
             reply.content[UPDATE] = pack(np.full(5, 1e6))
@@ -88,12 +90,12 @@ def test_with_quarantine_a_late_outsider_gets_the_model_but_has_no_influence(tmp
 
     rules = ("attack=none", "quarantine=true", "oracle=false")
     late = dict.fromkeys(range(2, 9), NODE)
-    metrics, grid = run(tmp_path, late, *rules, client=liar)
+    metrics, grid = run(tmp_path, late, *rules, client=byzantine_client)
     assert metrics["participation"]["quarantined"] == metrics["screening"]["quarantined"] == [ODD]
-    assert any(f"machine {ODD} joined in round 2 and is in quarantine" in w
+    assert any(f"client {ODD} joined in round 2 and is in quarantine" in w
                for w in metrics["warnings"])  # fmt: skip
     asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
-    assert asked == ["train.erm", *["train.gradient"] * 3, "evaluate"]
+    assert asked == ["train.local_model", *["train.gradient"] * 3, "evaluate"]
     row = (tmp_path / "clusters.csv").read_text().splitlines()[1 + ODD].split(",")
     assert row[1] != ""
     assert row[-2:] == ["1", "0"]
@@ -101,26 +103,26 @@ def test_with_quarantine_a_late_outsider_gets_the_model_but_has_no_influence(tmp
     assert metrics["estimation_error"] == without["estimation_error"]
 
 
-def test_a_machine_that_was_away_keeps_its_cluster_and_is_not_asked_again(tmp_path):
+def test_a_client_that_was_away_keeps_its_cluster_and_is_not_asked_again(tmp_path):
     metrics, grid = run(tmp_path, {1: NODE, 2: NODE, 3: None, 4: NODE, 5: NODE})
     assert metrics["participation"]["rounds_missed"] == {str(ODD): 1}
     assert metrics["participation"]["joined_late"] == {}
     asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
-    assert asked == ["train.erm", "train.gradient", "train.gradient", "evaluate"]
-    assert any(f"machine {ODD} was away in 1 round" in text for text in metrics["warnings"])
+    assert asked == ["train.local_model", "train.gradient", "train.gradient", "evaluate"]
+    assert any(f"client {ODD} was away in 1 round" in text for text in metrics["warnings"])
 
 
-def test_a_machine_that_comes_back_under_another_id_has_its_old_seat(tmp_path):
+def test_a_client_that_comes_back_under_another_id_has_its_old_seat(tmp_path):
     metrics, _ = run(tmp_path, {1: NODE, 2: NODE, 3: 99, 4: 99, 5: 99})
     assert metrics["participation"]["returned"] == {str(ODD): [3]}
     assert metrics["participation"]["joined_late"] == {}
     assert sum(c["size"] for c in metrics["clusters"]) == 20
 
 
-def test_a_machine_that_never_came_is_named(tmp_path):
+def test_a_client_that_never_came_is_named(tmp_path):
     metrics, _ = run(tmp_path, {}, "attack=none")
     assert metrics["participation"]["took_no_part"] == [ODD]
-    assert any(f"1 machine ({ODD}) took no part" in text for text in metrics["warnings"])
+    assert any(f"1 client ({ODD}) took no part" in text for text in metrics["warnings"])
 
 
 def test_nobody_takes_a_seat_by_its_number_alone(tmp_path):
@@ -153,6 +155,6 @@ def test_a_cluster_with_too_few_replies_keeps_its_model_and_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("attack", ["ipm", "infiltrate", "split", "mimic"])
-def test_an_attack_on_the_whole_federation_meets_late_machines_too(attack, tmp_path):
+def test_an_attack_on_the_whole_federation_meets_late_clients_too(attack, tmp_path):
     metrics, _ = run(tmp_path, dict.fromkeys(range(3, 9), NODE), f"attack={attack}")
     assert metrics["participation"]["joined_late"] == {str(ODD): 3}

@@ -51,7 +51,7 @@ def test_diverged_models_have_a_finite_huge_error():
     assert 1e100 < estimation_error(np.array([[np.inf], [0.0]]), np.zeros((2, 1))) < np.inf
 
 
-def test_partial_labels_are_right_for_the_given_share_of_honest_machines():
+def test_partial_labels_are_right_for_the_given_share_of_honest_clients():
     labels = np.arange(1000) % 4
     byzantine = np.arange(1000) < 300
     truth = Truth(centres=np.zeros((4, 1)), labels=labels)
@@ -63,11 +63,11 @@ def test_partial_labels_are_right_for_the_given_share_of_honest_machines():
     assert (start == labels)[byzantine].mean() == pytest.approx(0.25, abs=0.08)
 
 
-def test_the_plane_shows_the_clusters_not_the_liars():
+def test_the_plane_shows_the_clusters_not_the_byzantine_clients():
     source = np.random.default_rng(1)
     clusters = 10 * np.eye(30)[:3][np.arange(60) % 3] + source.normal(size=(60, 30))
-    liars = source.normal(size=(15, 30)) * 1e3
-    origin, plane = principal_plane(np.vstack([clusters, liars]))
+    byzantine = source.normal(size=(15, 30)) * 1e3
+    origin, plane = principal_plane(np.vstack([clusters, byzantine]))
     assert np.allclose(plane @ plane.T, np.eye(2))
     places = (clusters - origin) @ plane.T
     means = np.array([places[np.arange(60) % 3 == k].mean(axis=0) for k in range(3)])
@@ -91,7 +91,7 @@ def test_clusterwise_misclustering_by_hand():
     assert clusterwise_misclustering(true, true) == 0
 
 
-def test_a_trimmed_machine_is_missing_from_its_cluster_and_no_intruder_elsewhere():
+def test_a_trimmed_client_is_missing_from_its_cluster_and_no_intruder_elsewhere():
     true = np.array([0, 0, 0, 0, 1, 1])
     found = np.array([0, 0, 0, 1, 1, 1])
     trimmed = np.array([False, False, False, True, False, False])

@@ -62,10 +62,10 @@ def test_quarantine_without_balls_is_named(clustering, balls, run_small):
 
 
 @pytest.mark.parametrize("key", ["k", "smallest"])
-def test_more_than_there_are_machines_is_refused(key):
-    few = ["clustering=density", "task.machines=20", "task.clusters=2"]
+def test_more_than_there_are_clients_is_refused(key):
+    few = ["clustering=density", "task.clients=20", "task.clusters=2"]
     algorithm_of(compose([*few, f"clustering.{key}=20"]))
-    with pytest.raises(SettingError, match=rf"^clustering.{key}=21: must not exceed task.machines"):
+    with pytest.raises(SettingError, match=rf"^clustering.{key}=21: must not exceed task.clients"):
         algorithm_of(compose([*few, f"clustering.{key}=21"]))
 
 

@@ -1,8 +1,8 @@
 """A run says which clusters are not to be trusted."""
 
-MORE = ("task.machines=40", "task.dim=20", "task.samples=100", "rounds=10", "evaluate=false")
+MORE = ("task.clients=40", "task.dim=20", "task.samples=100", "rounds=10", "evaluate=false")
 INFILTRATE = ("attack=infiltrate", "attack.fraction=0.2")
-"""8 liars beside the 16 honest machines of their cluster."""
+"""8 Byzantine clients beside the 16 honest clients of their cluster."""
 
 
 def test_a_third_of_a_cluster_breaks_the_mean_and_the_run_says_so(run_small):
@@ -26,7 +26,7 @@ def test_more_than_half_of_a_cluster_breaks_everything_and_the_run_says_so(run_s
     assert [cluster["byzantine"] for cluster in suspects] == [16]
 
 
-def test_without_liars_nothing_is_suspect(run_small):
+def test_without_byzantine_clients_nothing_is_suspect(run_small):
     for aggregation in ("mean", "trimmed_mean", "median"):
         metrics = run_small(*MORE, "attack=none", f"aggregation={aggregation}")
         assert [cluster["suspect"] for cluster in metrics["clusters"]] == [None, None]

@@ -24,14 +24,14 @@ def state(trimmed=(), quarantine=True, strikes=(), suspect=()):
     return State(**(vars(after) | {"standing": standing}))
 
 
-def test_the_bound_is_that_of_the_machines_that_count_per_entry():
+def test_the_bound_is_that_of_the_clients_that_count_per_entry():
     first, second = verdicts(state(trimmed=[4], strikes=[0]), [None, None])
     assert first["error_bound"] == pytest.approx(error_bound(ERMS[1:4]) / 2)
     assert second["error_bound"] == pytest.approx(error_bound(ERMS[5:]) / 2)
     assert (first["excluded"], second["excluded"]) == (1, 0)
 
 
-def test_there_is_no_bound_where_machines_outside_the_ball_take_part():
+def test_there_is_no_bound_where_clients_outside_the_ball_take_part():
     first, second = verdicts(state(trimmed=[4], quarantine=False), [None, None])
     assert first["error_bound"] is None
     assert second["error_bound"] is not None
@@ -51,13 +51,13 @@ def test_there_is_no_bound_where_no_group_was_found():
     assert verdicts(after, [None])[0]["error_bound"] is None
 
 
-def test_a_cluster_that_lost_most_of_its_machines_is_named_but_what_is_left_is_not_suspect():
+def test_a_cluster_that_lost_most_of_its_clients_is_named_but_what_is_left_is_not_suspect():
     caught = state(strikes=[0, 1, 2, 5])
     assert [row["suspect"] for row in verdicts(caught, [None, "odd replies"])] == [
         None, "odd replies",
     ]  # fmt: skip
     assert mostly_excluded(caught) == [
-        "cluster 0: the reply check excluded 3 of 5 machines; its model is that of the other 2"
+        "cluster 0: the reply check excluded 3 of 5 clients; its model is that of the other 2"
     ]
 
 
@@ -72,7 +72,7 @@ def test_what_stage_two_suspects_comes_first():
     assert [row["suspect"] for row in rows] == ["too tight", None]
 
 
-def test_machines_that_do_not_count_are_listed():
+def test_clients_that_do_not_count_are_listed():
     assert screened(state(trimmed=[4], strikes=[0])) == {
         "quarantined": [4], "excluded": [0], "readmitted": [],
     }  # fmt: skip

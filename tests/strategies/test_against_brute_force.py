@@ -183,7 +183,7 @@ def test_dnc_uses_only_some_columns_and_intersects():
     assert np.array_equal(result.estimate, again.estimate)
 
 
-def test_dnc_keeps_a_liar_that_another_hides():
+def test_dnc_keeps_a_byzantine_client_that_another_hides():
     # It looks in one direction; that is why no breakdown point is claimed for it.
     rows = np.random.default_rng(0).normal(size=(10, 5))
     rows[0], rows[1] = 1e11 * np.eye(5)[0], 1e4 * np.eye(5)[1]
@@ -194,10 +194,10 @@ def test_dnc_keeps_a_liar_that_another_hides():
 
 def test_signguard_drops_odd_lengths_and_signs_and_cuts_the_rest():
     honest = np.abs(np.random.default_rng(1).normal(size=(8, 50))) + 0.1
-    liars = np.vstack([-honest[:2], 100 * honest[2:3], 0.001 * honest[3:4]])
-    result = ours.signguard(np.vstack([honest, liars]))
+    byzantine = np.vstack([-honest[:2], 100 * honest[2:3], 0.001 * honest[3:4]])
+    result = ours.signguard(np.vstack([honest, byzantine]))
     assert result.kept.tolist() == [True] * 8 + [False] * 4
-    lengths = np.linalg.norm(np.vstack([honest, liars]), axis=1)
+    lengths = np.linalg.norm(np.vstack([honest, byzantine]), axis=1)
     cut = np.minimum(1, np.median(lengths) / lengths[:8])
     assert np.allclose(result.estimate, (honest * cut[:, None]).mean(axis=0))
 

@@ -55,7 +55,7 @@ def test_order_translation_and_scale(name, rows, shift, scale, data):
 
 
 @pytest.mark.parametrize("name", ["median", "trimmed_mean"])
-def test_a_liar_cannot_leave_the_range_of_the_honest(name):
+def test_a_byzantine_client_cannot_leave_the_range_of_the_honest(name):
     honest = np.random.default_rng(0).normal(size=(8, 3))
     for lie in (1e100, -1e100):
         rows = np.vstack([honest, np.full((1, 3), lie)])

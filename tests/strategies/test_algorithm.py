@@ -6,23 +6,23 @@ from tagma.strategies.algorithms.three_stage import ThreeStageAlgorithm
 from tagma.strategies.clustering import Clustering
 
 
-def by_sign(machines, erms):
-    labels = (erms[:, 0] > 0).astype(int)
-    centres = np.array([erms[labels == k].mean(axis=0) for k in (0, 1)])
-    m = len(erms)
+def by_sign(clients, local_models):
+    labels = (local_models[:, 0] > 0).astype(int)
+    centres = np.array([local_models[labels == k].mean(axis=0) for k in (0, 1)])
+    m = len(local_models)
     return Clustering(labels, centres, np.zeros(m, bool), np.full(2, np.inf), labels[None], 0, "x")
 
 
 def begin(optimiser):
     algorithm = ThreeStageAlgorithm(cluster=by_sign, aggregate=mean, optimiser=optimiser)
-    machines = np.array([2, 5, 7, 9])
-    return algorithm, algorithm.begin(machines, np.array([[-1.0], [3.0], [-3.0], [5.0]]))
+    clients = np.array([2, 5, 7, 9])
+    return algorithm, algorithm.begin(clients, np.array([[-1.0], [3.0], [-3.0], [5.0]]))
 
 
 def test_models_start_at_the_centres():
     _, state = begin(GradientStep(step=0.5))
     assert state.models.tolist() == [[-2.0], [4.0]]
-    assert [state.cluster_of(machine) for machine in (2, 5, 7, 9)] == [0, 1, 0, 1]
+    assert [state.cluster_of(client) for client in (2, 5, 7, 9)] == [0, 1, 0, 1]
     assert state.cluster_of(3) is None
     assert state.cluster_of(10) is None
 

@@ -11,7 +11,7 @@ def distances_of(points, groups):
     return np.linalg.norm(points - centres[groups], axis=1)
 
 
-def test_scales_are_medians_and_the_pooled_one_is_the_median_over_machines():
+def test_scales_are_medians_and_the_pooled_one_is_the_median_over_clients():
     distances = np.array([1.0, 2.0, 3.0, 10.0, 20.0])
     balls = balls_around(distances, np.array([0, 0, 0, 1, 1]), 2, 100)
     assert balls.scales.tolist() == [2.0, 15.0]
@@ -22,7 +22,7 @@ def test_a_small_cluster_borrows_its_scale_from_all():
     distances = np.concatenate([np.full(92, 1.0), np.full(8, 4.0)])
     labels = np.repeat([0, 1], [92, 8])
     balls = balls_around(distances, labels, 2, 10**6, Constants(borrowed=8))
-    # Eight own machines, eight borrowed: the geometric mean of 4 and 1. The reach is about 1.
+    # Eight own clients, eight borrowed: the geometric mean of 4 and 1. The reach is about 1.
     assert balls.radii == pytest.approx([1, 2], rel=0.01)
 
 
@@ -49,12 +49,12 @@ def test_uneven_noise_gets_a_wider_ball_up_to_a_limit():
     assert widest < 2.5
 
 
-def test_liars_cannot_move_the_ball_far_however_far_they_are():
+def test_byzantine_clients_cannot_move_the_ball_far_however_far_they_are():
     source = np.random.default_rng(2)
     distances = distances_of(source.normal(size=(100, 50)), np.zeros(100, dtype=int))
     honest = balls_around(distances, np.zeros(100, dtype=int), 1, 50).radii[0]
-    liars = np.append(distances, np.full(30, 1e6))
-    assert balls_around(liars, np.zeros(130, dtype=int), 1, 50).radii[0] < 1.3 * honest
+    byzantine = np.append(distances, np.full(30, 1e6))
+    assert balls_around(byzantine, np.zeros(130, dtype=int), 1, 50).radii[0] < 1.3 * honest
 
 
 def test_the_reach_of_normal_noise_is_that_of_its_quantiles():

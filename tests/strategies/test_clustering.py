@@ -123,18 +123,18 @@ def test_separated_groups_are_found_from_random_labels(name):
 
 
 @pytest.mark.parametrize("name", ROBUST)
-def test_far_away_liars_do_not_take_a_cluster(name):
+def test_far_away_byzantine_clients_do_not_take_a_cluster(name):
     points, groups = three_groups()
-    liars = np.random.default_rng(5).normal(size=(5, 6)) * 1e4
-    everyone = np.vstack([points, liars])
+    byzantine = np.random.default_rng(5).normal(size=(5, 6)) * 1e4
+    everyone = np.vstack([points, byzantine])
     result = METHODS[name](everyone, starts(len(everyone), 3), 3)
     assert misclustering(result.labels[: len(points)], groups) == 0
 
 
-def test_the_same_liars_mislead_plain_kmeans():
+def test_the_same_byzantine_clients_mislead_plain_kmeans():
     points, groups = three_groups()
-    liars = np.random.default_rng(5).normal(size=(5, 6)) * 1e4
-    everyone = np.vstack([points, liars])
+    byzantine = np.random.default_rng(5).normal(size=(5, 6)) * 1e4
+    everyone = np.vstack([points, byzantine])
     result = METHODS["kmeans"](everyone, starts(len(everyone), 3), 3)
     assert misclustering(result.labels[: len(points)], groups) > 0.3
 
@@ -198,23 +198,23 @@ def test_many_points_in_few_dimensions_give_the_same_as_the_gram_matrix():
         assert np.allclose(first.centres, second.centres[:, :2], atol=1e-6)
 
 
-def test_random_labels_of_a_machine_do_not_depend_on_the_others():
+def test_random_labels_of_a_client_do_not_depend_on_the_others():
     everyone = random_labels(np.arange(10), k=3, restarts=4, seed=2)
     without_third = random_labels(np.delete(np.arange(10), 3), k=3, restarts=4, seed=2)
     assert np.array_equal(np.delete(everyone, 3, axis=1), without_third)
 
 
 @pytest.mark.parametrize(("dim", "accuracy"), [(1, 0.45), (3, 0.25), (20, 0.15), (200, 0.1)])
-@pytest.mark.parametrize("liars", [0.0, 0.3])
-def test_the_scale_is_estimated_the_better_the_more_dimensions(dim, accuracy, liars):
+@pytest.mark.parametrize("byzantine", [0.0, 0.3])
+def test_the_scale_is_estimated_the_better_the_more_dimensions(dim, accuracy, byzantine):
     source = np.random.default_rng(dim)
     centres = source.normal(size=(4, dim)) * 1000
     points = centres[np.arange(200) % 4] + 0.7 * source.normal(size=(200, dim))
-    points[: int(liars * 200)] = source.normal(size=(int(liars * 200), dim)) * 1e5
+    points[: int(byzantine * 200)] = source.normal(size=(int(byzantine * 200), dim)) * 1e5
     assert estimate_scale(points, k=4, assumed_fraction=0.35) == pytest.approx(0.7, rel=accuracy)
 
 
-def test_liars_that_all_send_the_same_do_not_shrink_the_scale_to_nothing():
+def test_byzantine_clients_that_all_send_the_same_do_not_shrink_the_scale_to_nothing():
     source = np.random.default_rng(1)
     points = source.normal(size=(100, 20))
     points[:34] = 3.0

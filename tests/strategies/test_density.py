@@ -17,8 +17,8 @@ def groups_of(*sizes, dim=60, distance=12.0, seed=0):
     return centres[groups] + source.normal(size=(len(groups), dim)), groups
 
 
-def with_liars(points, liars):
-    return np.vstack([points, liars])
+def with_byzantine(points, byzantine):
+    return np.vstack([points, byzantine])
 
 
 @pytest.mark.parametrize("sizes", [(60,), (30, 30), (24, 15, 9, 6, 6), (12,) * 8])
@@ -31,10 +31,10 @@ def test_the_number_of_clusters_is_found(sizes):
     assert found.suspect == (None,) * len(sizes)
 
 
-def test_scattered_liars_are_outside_every_ball():
+def test_scattered_byzantine_clients_are_outside_every_ball():
     points, groups = groups_of(20, 20, 20)
-    liars = 5 * np.random.default_rng(1).normal(size=(40, 60))
-    found = density(with_liars(points, liars))
+    byzantine = 5 * np.random.default_rng(1).normal(size=(40, 60))
+    found = density(with_byzantine(points, byzantine))
     assert found.k == 3
     assert found.trimmed[60:].all()
     assert misclustering(found.labels[:60], groups) == 0
@@ -59,7 +59,7 @@ def test_a_group_below_the_smallest_size_is_no_cluster():
 def test_copies_beside_a_cluster_do_not_count_for_its_centre(offset):
     points, _ = groups_of(20, 20, 20)
     copied = points[:20].mean(axis=0) + offset * np.random.default_rng(2).normal(size=60)
-    found = density(with_liars(points, np.tile(copied, (30, 1))))
+    found = density(with_byzantine(points, np.tile(copied, (30, 1))))
     assert found.k == 3
     assert found.trimmed[60:].all()
     own = found.centres[found.labels[0]]
@@ -68,7 +68,7 @@ def test_copies_beside_a_cluster_do_not_count_for_its_centre(offset):
 
 def test_copies_far_from_everyone_are_a_suspect_cluster():
     points, _ = groups_of(20, 20, 20)
-    found = density(with_liars(points, np.full((30, 60), 7.0)))
+    found = density(with_byzantine(points, np.full((30, 60), 7.0)))
     assert found.k == 4
     assert found.suspect[:3] == (None, None, None)
     assert "too tight" in found.suspect[3]
@@ -84,20 +84,20 @@ def test_a_false_cluster_of_usual_scatter_is_one_more_and_harms_nobody():
     assert misclustering(found.labels[honest], groups[honest]) == 0
 
 
-def test_a_chain_of_liars_does_not_join_two_clusters():
+def test_a_chain_of_byzantine_clients_does_not_join_two_clusters():
     points, groups = groups_of(20, 20, 20)
     way = np.linspace(0, 1, 20)[:, None]
     chain = (1 - way) * points[:20].mean(axis=0) + way * points[20:40].mean(axis=0)
-    found = density(with_liars(points, chain))
+    found = density(with_byzantine(points, chain))
     assert misclustering(found.labels[:60], groups) == 0
 
 
 def test_rows_of_astronomic_size_are_only_outliers():
     points, groups = groups_of(20, 20)
     for size in (1e10, 1e140):
-        liars = size * np.random.default_rng(3).normal(size=(15, 60))
+        byzantine = size * np.random.default_rng(3).normal(size=(15, 60))
         with np.errstate(over="raise", invalid="raise"):
-            found = density(with_liars(points, liars))
+            found = density(with_byzantine(points, byzantine))
         assert found.k == 2
         assert np.isfinite(found.centres).all()
         assert misclustering(found.labels[:40], groups) == 0
@@ -105,7 +105,7 @@ def test_rows_of_astronomic_size_are_only_outliers():
 
 def test_order_translation_scale_and_rotation_do_not_change_the_clusters():
     points, _ = groups_of(24, 16, 12, seed=5)
-    points = with_liars(points, 4 * np.random.default_rng(6).normal(size=(20, 60)))
+    points = with_byzantine(points, 4 * np.random.default_rng(6).normal(size=(20, 60)))
     source = np.random.default_rng(7)
     found = density(points)
     order = source.permutation(len(points))
@@ -159,7 +159,7 @@ def test_distances_between_groups_survive_the_projection():
 
 def test_trimmed_kmeans_finds_its_radius_by_itself():
     points, groups = groups_of(20, 20, 20)
-    everyone = with_liars(points, 6 * np.random.default_rng(10).normal(size=(15, 60)))
+    everyone = with_byzantine(points, 6 * np.random.default_rng(10).normal(size=(15, 60)))
     initial = random_labels(np.arange(75), k=3, restarts=20, seed=0)
     found = trimmed_kmeans(
         everyone, initial, k=3, iterations=20, assumed_fraction=0.35, radius="auto"

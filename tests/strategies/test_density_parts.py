@@ -18,7 +18,7 @@ from tagma.strategies.clustering.nearest_neighbours import (
     neighbour_distances,
     neighbours_within,
 )
-from tests.strategies.test_density import groups_of, with_liars
+from tests.strategies.test_density import groups_of, with_byzantine
 
 DEFAULTS = Constants()
 
@@ -41,8 +41,8 @@ def test_steps_to_neighbours_lead_into_the_middle_of_a_group():
 @pytest.mark.parametrize("seed", [2, 7, 10, 21, 28])
 def test_groups_that_come_close_in_few_dimensions_are_split(seed):
     points, groups = groups_of(14, 14, 14, 14, 14, dim=10, distance=5.0, seed=seed)
-    liars = 15 * np.random.default_rng(seed).normal(size=(30, 10))
-    everyone = with_liars(points, liars)
+    byzantine = 15 * np.random.default_rng(seed).normal(size=(30, 10))
+    everyone = with_byzantine(points, byzantine)
     found = density(everyone)
     assert found.k == 5
     assert misclustering(found.labels[:70], groups) <= 0.05
@@ -52,7 +52,7 @@ def test_groups_that_come_close_in_few_dimensions_are_split(seed):
 @pytest.mark.parametrize("seed", [3, 8, 10])
 def test_where_modes_do_not_split_a_group_the_sides_of_its_mean_do(seed, monkeypatch):
     points, _ = groups_of(14, 14, 14, 14, 14, dim=10, distance=5.0, seed=seed)
-    points = with_liars(points, 15 * np.random.default_rng(seed).normal(size=(30, 10)))
+    points = with_byzantine(points, 15 * np.random.default_rng(seed).normal(size=(30, 10)))
     assert find_clusters(points, 5, DEFAULTS).k == 5
     monkeypatch.setattr(revision, "_sides", lambda rows: np.zeros(len(rows), dtype=int))
     assert find_clusters(points, 5, DEFAULTS).k < 5
@@ -60,16 +60,16 @@ def test_where_modes_do_not_split_a_group_the_sides_of_its_mean_do(seed, monkeyp
 
 @pytest.mark.parametrize("seed", [503, 508])
 def test_smaller_balls_show_modes_that_larger_ones_join(seed):
-    erms = array_federation(["task.dim=10", "task.samples=40", f"seed={seed}"]).erms
-    assert density(erms).k == 5
-    assert density(erms, constants=Constants(finer=1.0)).k < 5
+    local_models = array_federation(["task.dim=10", "task.samples=40", f"seed={seed}"]).local_models
+    assert density(local_models).k == 5
+    assert density(local_models, constants=Constants(finer=1.0)).k < 5
 
 
 @pytest.mark.parametrize("seed", [14, 17, 19])
-def test_machines_outside_all_balls_may_form_a_cluster(seed):
+def test_clients_outside_all_balls_may_form_a_cluster(seed):
     points, groups = groups_of(20, 20, 20, 20, 10, dim=3, distance=25.0, seed=seed)
-    liars = 30 * np.random.default_rng(seed).normal(size=(30, 3))
-    found = density(with_liars(points, liars))
+    byzantine = 30 * np.random.default_rng(seed).normal(size=(30, 3))
+    found = density(with_byzantine(points, byzantine))
     assert found.k == 5
     assert misclustering(found.labels[:90], groups) == 0
 
@@ -77,7 +77,7 @@ def test_machines_outside_all_balls_may_form_a_cluster(seed):
 @pytest.mark.parametrize("dim", [20, 60])
 def test_a_crowd_far_wider_than_most_clusters_is_none(dim):
     points, _ = groups_of(30, 30, dim=dim)
-    everyone = with_liars(points, 20 + 3 * np.random.default_rng(1).normal(size=(20, dim)))
+    everyone = with_byzantine(points, 20 + 3 * np.random.default_rng(1).normal(size=(20, dim)))
     found = density(everyone)
     assert found.k == 2
     assert found.trimmed[60:].all()
@@ -96,10 +96,10 @@ def test_of_very_many_vectors_some_show_the_modes_and_all_are_placed():
     assert misclustering(found.members[inside], groups[inside]) == 0
 
 
-def test_far_liars_do_not_turn_the_projection():
+def test_far_byzantine_clients_do_not_turn_the_projection():
     points, _ = groups_of(30, 30)
     far = 1e3 * np.random.default_rng(1).normal(size=(25, 60))
-    flat = signal_coordinates(with_liars(points, far), DEFAULTS)
+    flat = signal_coordinates(with_byzantine(points, far), DEFAULTS)
     assert flat.shape[1] <= 10
     gaps = [np.linalg.norm(p[:30].mean(axis=0) - p[30:60].mean(axis=0)) for p in (points, flat)]
     assert gaps[1] > 0.98 * gaps[0]
@@ -115,7 +115,7 @@ def test_in_one_dimension_points_that_happen_to_be_close_are_no_copies():
 
 def test_copies_are_a_cluster_only_while_k_allows_it():
     points, _ = groups_of(20, 20, 20)
-    everyone = with_liars(points, np.full((30, 60), 7.0))
+    everyone = with_byzantine(points, np.full((30, 60), 7.0))
     for k, copied in ((2, False), (3, False), (4, True), (5, True)):
         found = density(everyone, k=k)
         assert found.k == min(k, 4)

@@ -43,7 +43,7 @@ def test_a_given_threshold_by_hand():
     assert result.iterations == 1
 
 
-def test_machines_at_the_threshold_are_not_joined():
+def test_clients_at_the_threshold_are_not_joined():
     assert cut(POINTS, k=2, threshold=1.0).stopped.startswith("cut at 1: 7 components")
     assert cut(POINTS, k=2, threshold=1.001).stopped.startswith("cut at 1.001: 4 components")
 
@@ -57,7 +57,7 @@ def test_leftovers_that_are_members_change_labels_and_centres_in_nothing():
 
 
 def test_the_widest_gap_by_hand():
-    """Sorted edges 1, 1, 1, 3, 8, 86. Cuts before 3 or 8 leave two of three and two machines or
+    """Sorted edges 1, 1, 1, 3, 8, 86. Cuts before 3 or 8 leave two of three and two clients or
     more; the largest ratio of all, before 86, would leave one cluster of six and one of one."""
     result = cut(POINTS, k=2)
     assert result.labels.tolist() == [0, 0, 0, 1, 1, 1, 1]
@@ -98,13 +98,13 @@ def test_groups_are_found_without_a_threshold(dim):
 
 
 @pytest.mark.parametrize("size", [100.0, 1e8, 1e30, 1e150])
-def test_far_away_liars_do_not_choose_the_threshold(size):
+def test_far_away_byzantine_clients_do_not_choose_the_threshold(size):
     points, groups = three_groups()
     scattered = np.random.default_rng(5).uniform(-size, size, size=(15, 6))
     in_pairs = np.repeat(scattered[:7], 2, axis=0)
     in_one_place = np.full((15, 6), size)
-    for liars in (scattered, in_pairs):
-        result = cut(np.vstack([points, liars]))
+    for byzantine in (scattered, in_pairs):
+        result = cut(np.vstack([points, byzantine]))
         assert misclustering(result.labels[: len(points)], groups) == 0
         assert result.trimmed[len(points) :].all()
         assert np.isfinite(result.centres).all()
@@ -126,7 +126,7 @@ def test_fewer_components_than_clusters_leave_the_others_empty():
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_fewer_machines_than_clusters_still_have_models(count):
+def test_fewer_clients_than_clusters_still_have_models(count):
     result = cut(POINTS[:count], k=5)
     assert result.centres.shape == (5, 1)
     assert np.isfinite(result.centres).all()

@@ -13,8 +13,8 @@ def noise(m=20, d=70_000, seed=0):
     return np.random.default_rng(seed).standard_normal((m, d), dtype=np.float32)
 
 
-HONEST_FROM = {"liars near 0, others not": 9, "one astronomic": 1}
-"""Distances between liars are known less well where they are far from the honest rows."""
+HONEST_FROM = {"Byzantine clients near 0, others not": 9, "one astronomic": 1}
+"""Distances between Byzantine rows are known less well where they are far from honest ones."""
 
 
 def somewhere(where):
@@ -25,9 +25,9 @@ def somewhere(where):
         rows[:, 1000:1010] += np.float32(1e5)
     if where == "not near in few columns":
         rows[:, 1000:1010] += np.float32(400)
-    if where == "liars far":
+    if where == "Byzantine clients far":
         rows[:9] *= np.float32(1e4)
-    if where == "liars near 0, others not":
+    if where == "Byzantine clients near 0, others not":
         rows[9:] += np.float32(50)
     if where == "one astronomic":
         rows[0] = 1e30
@@ -37,8 +37,8 @@ def somewhere(where):
 @pytest.mark.parametrize(
     "where",
     [
-        "around 0", "far", "far in few columns", "not near in few columns", "liars far",
-        "liars near 0, others not", "one astronomic",
+        "around 0", "far", "far in few columns", "not near in few columns", "Byzantine clients far",
+        "Byzantine clients near 0, others not", "one astronomic",
     ],
 )  # fmt: skip
 def test_distances_are_those_between_the_rows(where):

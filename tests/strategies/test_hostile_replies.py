@@ -10,10 +10,10 @@ from safetensors.numpy import load_file
 
 from tagma.client.app import app as client_app
 from tagma.errors import FederationError
-from tagma.wire import ABOUT, MACHINE, METRICS, UPDATE, VECTOR, pack
+from tagma.wire import ABOUT, CLIENT, METRICS, UPDATE, VECTOR, pack
 
 ODD = 7
-"""The machine that misbehaves."""
+"""The client that misbehaves."""
 
 
 def break_raise(reply):
@@ -87,7 +87,7 @@ WAYS = {
 
 
 def odd_client(change, rounds):
-    """The ClientApp, but machine ODD changes its replies in the given rounds."""
+    """The ClientApp, but client ODD changes its replies in the given rounds."""
 
     def client(message, context):
         reply = client_app(message, context)
@@ -100,7 +100,7 @@ def odd_client(change, rounds):
 
 
 def absent_client(rounds):
-    """The ClientApp, but machine ODD does not answer in the given rounds."""
+    """The ClientApp, but client ODD does not answer in the given rounds."""
     return odd_client(break_raise, rounds)
 
 
@@ -123,32 +123,32 @@ def test_a_broken_reply_is_dropped_counted_and_harmless(way, rounds, run_small, 
     assert metrics["replies"]["used"] == 80 - (1 if rounds == {3} else 4)
 
 
-def test_a_machine_that_never_had_a_place_is_as_good_as_absent(run_small, tmp_path):
+def test_a_client_that_never_had_a_place_is_as_good_as_absent(run_small, tmp_path):
     metrics = run_small(client=absent_client({1}))
     assert metrics["messages"] == 20 + 3 * 19 + 19
     assert sum(cluster["size"] for cluster in metrics["clusters"]) == 19
 
 
-def test_a_rejected_machine_is_named_when_it_says_who_it_is(run_small):
+def test_a_rejected_client_is_named_when_it_says_who_it_is(run_small):
     metrics = run_small(client=odd_client(put(np.full(5, np.nan)), {1, 2, 3, 4}))
-    assert metrics["replies"]["rejected_machines"] == {str(ODD): {"not finite": 1}}
+    assert metrics["replies"]["rejected_clients"] == {str(ODD): {"not finite": 1}}
 
 
 @pytest.mark.parametrize("number", [-1, True, "7", 2**40, 1.5])
-def test_a_machine_without_a_proper_number_takes_no_part(number, run_small):
+def test_a_client_without_a_proper_number_takes_no_part(number, run_small):
     def change(reply):
         if ABOUT in reply.content:
-            reply.content[ABOUT] = ConfigRecord({MACHINE: number})
+            reply.content[ABOUT] = ConfigRecord({CLIENT: number})
         return reply
 
     metrics = run_small(client=odd_client(change, {1}))
-    assert metrics["replies"]["rejected"] == {"no machine number": 1}
+    assert metrics["replies"]["rejected"] == {"no client number": 1}
 
 
 def test_a_number_claimed_twice_belongs_to_nobody(run_small):
     def change(reply):
         if ABOUT in reply.content:
-            reply.content[ABOUT] = ConfigRecord({MACHINE: 3})
+            reply.content[ABOUT] = ConfigRecord({CLIENT: 3})
         return reply
 
     metrics = run_small(client=odd_client(change, {1}))
@@ -169,7 +169,7 @@ def test_losses_that_are_no_numbers_are_left_out(run_small):
     assert all(np.isfinite(honest))
 
 
-def test_liars_cannot_make_the_reported_loss_infinite(run_small):
+def test_byzantine_clients_cannot_make_the_reported_loss_infinite(run_small):
     def client(message, context):
         reply = client_app(message, context)
         if METRICS in reply.content:
@@ -214,7 +214,7 @@ def test_no_usable_local_model_at_all_is_a_clear_error(run_small):
         raise RuntimeError
 
     with pytest.raises(
-        FederationError, match=r"no machine sent a usable local model \(RuntimeError"
+        FederationError, match=r"no client sent a usable local model \(RuntimeError"
     ):
         run_small(client=client)
 

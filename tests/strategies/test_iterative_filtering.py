@@ -18,10 +18,10 @@ FILTER = {"factor": 1.3, "removable": 0.45}
 CLUSTER = {"k": 3, "iterations": 50, "assumed_fraction": 0.2, "factor": 1.3, "removable": 0.7}
 
 
-def normal_rows(honest=20, liars=8, dim=30, distance=20.0, seed=0):
+def normal_rows(honest=20, byzantine=8, dim=30, distance=20.0, seed=0):
     source = np.random.default_rng(seed)
-    rows = 0.1 * source.normal(size=(honest + liars, dim)) + 5
-    rows[honest:] += distance * source.normal(size=(liars, dim))
+    rows = 0.1 * source.normal(size=(honest + byzantine, dim)) + 5
+    rows[honest:] += distance * source.normal(size=(byzantine, dim))
     return rows
 
 
@@ -36,7 +36,7 @@ def test_an_aggregate_by_hand():
 
 
 @pytest.mark.parametrize("dim", [1, 5, 100])
-def test_the_noise_is_estimated_and_liars_are_dropped(dim):
+def test_the_noise_is_estimated_and_byzantine_clients_are_dropped(dim):
     rows = normal_rows(dim=dim)
     result = aggregate(rows, **FILTER)
     assert not result.kept[20:].any()
@@ -45,9 +45,9 @@ def test_the_noise_is_estimated_and_liars_are_dropped(dim):
     assert np.array_equal(result.kept, aggregate(rows, sigma=sigma, **FILTER).kept)
 
 
-def test_without_liars_it_is_the_mean():
+def test_without_byzantine_clients_it_is_the_mean():
     for seed in range(10):
-        rows = normal_rows(liars=0, seed=seed)
+        rows = normal_rows(byzantine=0, seed=seed)
         assert np.array_equal(aggregate(rows, **FILTER).estimate, mean(rows).estimate)
 
 
@@ -100,11 +100,11 @@ def test_clusters_agree_with_a_plain_loop_around_the_filter(dim):
         assert np.allclose(result.centres, centres)
 
 
-def test_separated_groups_are_found_in_spite_of_far_away_liars():
+def test_separated_groups_are_found_in_spite_of_far_away_byzantine_clients():
     points, groups = three_groups()
     for size in (1e4, 1e30, 1e150):
-        liars = np.random.default_rng(5).uniform(-size, size, size=(5, 6))
-        everyone = np.vstack([points, liars])
+        byzantine = np.random.default_rng(5).uniform(-size, size, size=(5, 6))
+        everyone = np.vstack([points, byzantine])
         result = cluster(everyone, starts(len(everyone), 3), **CLUSTER)
         assert misclustering(result.labels[: len(points)], groups) == 0
         assert result.trimmed[len(points) :].all()

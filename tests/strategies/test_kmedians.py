@@ -37,11 +37,11 @@ def test_agrees_with_a_plain_loop(seed):
     assert np.array_equal(result.centres, centres)
 
 
-def test_separated_groups_are_found_in_spite_of_far_away_liars():
+def test_separated_groups_are_found_in_spite_of_far_away_byzantine_clients():
     points, groups = three_groups()
     for size in (1e4, 1e30, 1e150):
-        liars = np.random.default_rng(5).uniform(-size, size, size=(5, 6))
-        everyone = np.vstack([points, liars])
+        byzantine = np.random.default_rng(5).uniform(-size, size, size=(5, 6))
+        everyone = np.vstack([points, byzantine])
         result = kmedians(everyone, starts(len(everyone), 3), k=3, **COMMON)
         assert misclustering(result.labels[: len(points)], groups) == 0
 

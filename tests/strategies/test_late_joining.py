@@ -8,7 +8,7 @@ from tagma.strategies.screening.late_joining import admit
 
 
 def state(radius=1.0):
-    """Machines 2, 5 in a cluster at 0, machines 7, 9 in one at 10."""
+    """Clients 2, 5 in a cluster at 0, clients 7, 9 in one at 10."""
     labels = np.array([0, 0, 1, 1])
     clustering = Clustering(
         labels,
@@ -23,14 +23,14 @@ def state(radius=1.0):
 
 
 @pytest.mark.parametrize(
-    ("erm", "label"),
+    ("local_model", "label"),
     [(0.9, 0), (10.5, 1), (5.1, NO_CLUSTER), (-1.8, NO_CLUSTER), (1e150, NO_CLUSTER)],
 )
-def test_a_newcomer_joins_the_nearest_centre_if_it_is_in_its_ball(erm, label):
-    after = admit(state(), 6, np.array([erm]), round_number=3)
-    assert after.machines.tolist() == [2, 5, 6, 7, 9]
+def test_a_newcomer_joins_the_nearest_centre_if_it_is_in_its_ball(local_model, label):
+    after = admit(state(), 6, np.array([local_model]), round_number=3)
+    assert after.clients.tolist() == [2, 5, 6, 7, 9]
     assert after.labels.tolist() == [0, 0, label, 1, 1]
-    assert after.erms[2] == erm
+    assert after.local_models[2] == local_model
     assert after.joined.tolist() == [1, 1, 3, 1, 1]
     assert after.cluster_of(6) == (None if label == NO_CLUSTER else label)
     assert after.trimmed.tolist() == [False, False, label == NO_CLUSTER, False, False]
@@ -59,7 +59,7 @@ def test_nothing_changes_for_those_who_are_there():
     after = admit(before, 6, np.array([5.0]), round_number=3)
     assert [after.cluster_of(m) for m in (2, 5, 7, 9)] == [0, 0, 1, 1]
     assert after.clustering is before.clustering
-    assert before.machines.tolist() == [2, 5, 7, 9]
+    assert before.clients.tolist() == [2, 5, 7, 9]
 
 
 def test_a_cluster_below_its_minimum_does_not_count():
@@ -74,11 +74,11 @@ def test_no_replies_at_all_leave_every_cluster_waiting():
     assert kept == [0, 1]
 
 
-def test_a_cluster_without_machines_misses_nobody():
+def test_a_cluster_without_clients_misses_nobody():
     lonely = Clustering(
         np.zeros(2, int), np.array([[0.0], [10.0]]), np.zeros(2, bool), np.ones(2),
         np.zeros((1, 2), int), 0, "",
     )  # fmt: skip
-    machines = np.array([0, 1])
-    after = State.after(machines, np.zeros((2, 1)), lonely)
-    assert enough_replies(after, machines, min_replies=2)[1] == []
+    clients = np.array([0, 1])
+    after = State.after(clients, np.zeros((2, 1)), lonely)
+    assert enough_replies(after, clients, min_replies=2)[1] == []

@@ -19,7 +19,7 @@ def normal(m=600, d=1000, seed=0, dtype=np.float32):
     return np.random.default_rng(seed).normal(size=(m, d)).astype(dtype)
 
 
-def with_liars(rows):
+def with_byzantine(rows):
     rows = rows.copy()
     rows[:180] = 5 + 3 * rows[:180]
     return rows
@@ -47,7 +47,7 @@ def with_a_row_beyond(rows):
     return rows
 
 
-def with_liars_among_the_sample(rows):
+def with_byzantine_among_the_sample(rows):
     """Most of the five rows whose median is the origin."""
     rows = with_offset(rows)
     rows[[0, 120, 240]] = 1e8
@@ -68,8 +68,8 @@ def along_a_line(rows):
 
 
 CASES = [
-    normal, with_liars, with_offset, with_a_row_in_the_middle, with_a_far_row, with_a_row_beyond,
-    with_liars_among_the_sample, with_an_offset_in_one_column, along_a_line,
+    normal, with_byzantine, with_offset, with_a_row_in_the_middle, with_a_far_row,
+    with_a_row_beyond, with_byzantine_among_the_sample, with_an_offset_in_one_column, along_a_line,
 ]  # fmt: skip
 
 
@@ -105,12 +105,12 @@ def counted(made, build):
     ("case", "exact"),
     [
         (normal, []),
-        (with_liars, []),
+        (with_byzantine, []),
         (with_offset, []),
         (with_a_far_row, []),
         (with_a_row_in_the_middle, [False, True]),
         (with_a_row_beyond, [False]),
-        (with_liars_among_the_sample, [False]),
+        (with_byzantine_among_the_sample, [False]),
     ],
 )
 def test_a_gram_matrix_is_made_only_where_passes_are_not_enough(monkeypatch, case, exact):
@@ -132,7 +132,7 @@ def test_many_iterations_are_left_to_the_gram_matrix(monkeypatch):
     assert result.iterations > 600 // 16
 
 
-def test_an_origin_that_liars_have_moved_is_noticed_in_float64(monkeypatch):
+def test_an_origin_that_byzantine_clients_have_moved_is_noticed_in_float64(monkeypatch):
     rows = normal(1280, 240, dtype=np.float64)
     rows[[0, 256, 512]] = 1e9
     made = count_gram_matrices(monkeypatch)

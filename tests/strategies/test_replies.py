@@ -3,21 +3,21 @@ from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
 from tagma.strategies.replies import check_replies
-from tagma.wire import ABOUT, MACHINE, UPDATE, pack
+from tagma.wire import ABOUT, CLIENT, UPDATE, pack
 
 TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1
 
 
 def instruction(node):
-    message = Message(RecordDict(), node, "train.erm", group_id="1")
+    message = Message(RecordDict(), node, "train.local_model", group_id="1")
     message.metadata.__dict__["_message_id"] = f"to-{node}"
     return message
 
 
-def answer(node, vector=(1.0, 2.0), machine=None):
+def answer(node, vector=(1.0, 2.0), client=None):
     content = RecordDict({UPDATE: pack(np.array(vector))})
-    if machine is not None:
-        content[ABOUT] = ConfigRecord({MACHINE: machine})
+    if client is not None:
+        content[ABOUT] = ConfigRecord({CLIENT: client})
     return Message(content, reply_to=instruction(node))
 
 
@@ -48,8 +48,8 @@ def test_a_second_reply_cannot_make_up_for_a_bad_first_one():
     assert [(r.node, r.reason) for r in rejected] == [(3, "not finite"), (3, "duplicate")]
 
 
-def test_the_machine_number_is_read_in_the_first_round_only():
-    usable, _ = check(answer(3, machine=8), first_round=True)
-    assert usable[0].machine == 8
-    _, rejected = check(answer(3, machine=8), answer(5), answer(9))
+def test_the_client_number_is_read_in_the_first_round_only():
+    usable, _ = check(answer(3, client=8), first_round=True)
+    assert usable[0].client == 8
+    _, rejected = check(answer(3, client=8), answer(5), answer(9))
     assert [r.reason for r in rejected] == ["unexpected records"]

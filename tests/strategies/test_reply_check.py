@@ -4,14 +4,14 @@ import pytest
 from tagma.strategies.screening.reply_check import strikes
 
 
-def federation(machines=60, dim=30, samples=60, seed=0):
-    """Least squares: the models that machines got, their own minimisers, and honest gradients."""
+def federation(clients=60, dim=30, samples=60, seed=0):
+    """Least squares: the models that clients got, their own minimisers, and honest gradients."""
     source = np.random.default_rng(seed)
-    models = source.normal(size=(machines, dim))
-    erms = models + source.normal(size=(machines, dim))
-    inputs = source.normal(size=(machines, samples, dim))
+    models = source.normal(size=(clients, dim))
+    local_models = models + source.normal(size=(clients, dim))
+    inputs = source.normal(size=(clients, samples, dim))
     hessians = inputs.transpose(0, 2, 1) @ inputs / samples
-    return models, erms, np.einsum("mij,mj->mi", hessians, models - erms)
+    return models, local_models, np.einsum("mij,mj->mi", hessians, models - local_models)
 
 
 def test_honest_replies_pass():
@@ -31,48 +31,50 @@ def test_honest_replies_pass():
     ids=["flipped", "long", "short", "zero", "another's", "a little is enough"],
 )
 def test_replies_that_disagree_with_the_claimed_model_strike_out(lie):
-    models, erms, replies = federation()
+    models, local_models, replies = federation()
     replies[:20] = lie(replies[:20])
-    struck = strikes(models, erms, replies)
+    struck = strikes(models, local_models, replies)
     assert struck[:20].mean() > 0.9
     assert not struck[20:].any()
 
 
-def test_liars_who_are_the_majority_where_they_are_strike_out_all_the_same():
-    models, erms, replies = federation()
+def test_byzantine_clients_who_are_the_majority_where_they_are_strike_out_all_the_same():
+    models, local_models, replies = federation()
     cluster = np.arange(60) < 15
-    liars = np.arange(60) < 12
-    replies[liars] = replies[cluster & ~liars].mean(axis=0) * -1
-    struck = strikes(models, erms, replies)
-    assert struck[liars].mean() > 0.9
-    assert not struck[~liars].any()
+    byzantine = np.arange(60) < 12
+    replies[byzantine] = replies[cluster & ~byzantine].mean(axis=0) * -1
+    struck = strikes(models, local_models, replies)
+    assert struck[byzantine].mean() > 0.9
+    assert not struck[~byzantine].any()
 
 
 def test_where_all_agree_rounding_does_not_decide():
-    models, erms, _ = federation()
-    replies = (models - erms) * (1 + 1e-12 * np.random.default_rng(1).normal(size=erms.shape))
-    assert not strikes(models, erms, replies).any()
+    models, local_models, _ = federation()
+    replies = (models - local_models) * (
+        1 + 1e-12 * np.random.default_rng(1).normal(size=local_models.shape)
+    )
+    assert not strikes(models, local_models, replies).any()
 
 
-def test_a_machine_at_its_own_minimiser_has_nothing_to_disagree_about():
-    models, erms, replies = federation()
-    models[0], replies[0] = erms[0], 0
-    assert not strikes(models, erms, replies)[0]
+def test_a_client_at_its_own_minimiser_has_nothing_to_disagree_about():
+    models, local_models, replies = federation()
+    models[0], replies[0] = local_models[0], 0
+    assert not strikes(models, local_models, replies)[0]
     replies[0] = 1.0
-    assert strikes(models, erms, replies)[0]
+    assert strikes(models, local_models, replies)[0]
 
 
 def test_astronomic_replies_strike_out_without_an_overflow():
-    models, erms, replies = federation()
+    models, local_models, replies = federation()
     replies[0] = 1e149
     with np.errstate(all="raise"):
-        struck = strikes(models, erms, replies)
+        struck = strikes(models, local_models, replies)
     assert struck[0]
     assert not struck[1:].any()
 
 
 @pytest.mark.parametrize("dim", [2, 3, 5])
-def test_honest_machines_are_not_excluded_for_being_in_few_dimensions(dim):
+def test_honest_clients_are_not_excluded_for_being_in_few_dimensions(dim):
     struck = []
     for seed in range(20):
         source = np.random.default_rng([dim, seed])

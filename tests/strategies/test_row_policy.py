@@ -182,9 +182,9 @@ def test_a_finite_row_of_any_size_is_never_the_most_central(name, m, d, scale):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_what_is_drawn_in_still_pulls_as_any_outlier_does(dtype):
     honest = (1e-6 * np.random.default_rng(0).normal(size=(9, 4))).astype(dtype)
-    liars = np.tile(np.array([0, 0, 0, 1], dtype), (3, 1))
+    byzantine = np.tile(np.array([0, 0, 0, 1], dtype), (3, 1))
     near, far = (
-        ALL["geometric_median"](np.vstack([honest, size * liars])).estimate
+        ALL["geometric_median"](np.vstack([honest, size * byzantine])).estimate
         for size in (dtype(1), 0.9 * np.finfo(dtype).max)
     )
     assert np.allclose(near, far, atol=1e-10)
@@ -192,7 +192,7 @@ def test_what_is_drawn_in_still_pulls_as_any_outlier_does(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", WITH_DISTANCES)
-def test_honest_rows_near_the_largest_float_outvote_liars_at_its_negative(name, dtype):
+def test_honest_rows_near_the_largest_float_outvote_byzantine_clients_at_its_negative(name, dtype):
     largest = np.finfo(dtype).max
     noise = np.random.default_rng(0).uniform(-0.01, 0.01, size=(10, 6))
     rows = ((0.8 + noise) * largest).astype(dtype)

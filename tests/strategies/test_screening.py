@@ -7,171 +7,179 @@ from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.late_joining import admit
 from tagma.strategies.screening.standing import Screening, Standing, _among
 
-MACHINES = np.arange(12)
+CLIENTS = np.arange(12)
 
 
-def one_cluster(machines, erms):
+def one_cluster(clients, local_models):
     """Everyone in one cluster around 0; the ball ends at 5."""
-    m = len(machines)
+    m = len(clients)
     labels = np.zeros(m, dtype=int)
-    outside = np.linalg.norm(erms, axis=1) > 5
+    outside = np.linalg.norm(local_models, axis=1) > 5
     return Clustering(
-        labels, np.zeros((1, erms.shape[1])), outside, np.array([5.0]), labels[None], 0, "given"
+        labels,
+        np.zeros((1, local_models.shape[1])),
+        outside,
+        np.array([5.0]),
+        labels[None],
+        0,
+        "given",
     )
 
 
 def federation(optimiser=None, *, outside=(), seed=0, **rules):
-    """Machines whose loss is ||w - erm||^2 / 2: gradients are w - erm."""
-    erms = np.random.default_rng(seed).normal(size=(12, 8))
-    erms[list(outside)] = 100
+    """Clients whose loss is ||w - w_i||^2 / 2: gradients are w - w_i."""
+    local_models = np.random.default_rng(seed).normal(size=(12, 8))
+    local_models[list(outside)] = 100
     algorithm = ThreeStageAlgorithm(
         cluster=one_cluster,
         aggregate=mean,
         optimiser=optimiser or GradientStep(step=1.0),
         screening=Screening(**rules),
     )
-    return algorithm, algorithm.begin(MACHINES, erms), erms
+    return algorithm, algorithm.begin(CLIENTS, local_models), local_models
 
 
 def test_without_rules_every_reply_counts():
-    algorithm, state, erms = federation(outside=[3])
-    state = algorithm.advance(state, MACHINES, state.models - erms)
-    assert np.allclose(state.models[0], erms.mean(axis=0))
+    algorithm, state, local_models = federation(outside=[3])
+    state = algorithm.advance(state, CLIENTS, state.models - local_models)
+    assert np.allclose(state.models[0], local_models.mean(axis=0))
     assert state.standing.counts.all()
 
 
-def test_machines_outside_the_ball_do_not_take_part():
-    algorithm, state, erms = federation(outside=[3], quarantine=True)
+def test_clients_outside_the_ball_do_not_take_part():
+    algorithm, state, local_models = federation(outside=[3], quarantine=True)
     assert state.standing.quarantined.tolist() == [i == 3 for i in range(12)]
-    state = algorithm.advance(state, MACHINES, state.models - erms)
-    assert np.allclose(state.models[0], np.delete(erms, 3, axis=0).mean(axis=0))
+    state = algorithm.advance(state, CLIENTS, state.models - local_models)
+    assert np.allclose(state.models[0], np.delete(local_models, 3, axis=0).mean(axis=0))
     assert state.cluster_of(3) == 0  # it still gets the model
 
 
-def test_a_reply_that_disagrees_is_ignored_and_two_exclude_the_machine():
-    algorithm, state, erms = federation(reply_check=True)
+def test_a_reply_that_disagrees_is_ignored_and_two_exclude_the_client():
+    algorithm, state, local_models = federation(reply_check=True)
     honest = np.arange(12) != 5
-    lies = state.models - erms
+    lies = state.models - local_models
     lies[5] *= -1
-    state = algorithm.advance(state, MACHINES, lies)
-    assert np.allclose(state.models[0], erms[honest].mean(axis=0))
+    state = algorithm.advance(state, CLIENTS, lies)
+    assert np.allclose(state.models[0], local_models[honest].mean(axis=0))
     assert state.standing.strikes.tolist() == [int(i == 5) for i in range(12)]
-    lies = state.models - erms
+    lies = state.models - local_models
     lies[5] *= -1
-    state = algorithm.advance(state, MACHINES, lies)
+    state = algorithm.advance(state, CLIENTS, lies)
     assert state.standing.excluded[5]
     # From now on it is out, whatever it sends.
-    state = algorithm.advance(state, MACHINES, state.models - erms)
-    assert np.allclose(state.models[0], erms[honest].mean(axis=0))
+    state = algorithm.advance(state, CLIENTS, state.models - local_models)
+    assert np.allclose(state.models[0], local_models[honest].mean(axis=0))
     assert state.standing.strikes[5] == 2
 
 
-def test_in_local_mode_the_way_a_machine_went_is_checked():
-    algorithm, state, erms = federation(LocalSteps(step=0.5, local_steps=1), reply_check=True)
-    replies = state.models + 0.5 * (erms - state.models)
-    replies[5] = state.models - 0.5 * (erms[5] - state.models[0])
-    state = algorithm.advance(state, MACHINES, replies)
+def test_in_local_mode_the_way_a_client_went_is_checked():
+    algorithm, state, local_models = federation(
+        LocalSteps(step=0.5, local_steps=1), reply_check=True
+    )
+    replies = state.models + 0.5 * (local_models - state.models)
+    replies[5] = state.models - 0.5 * (local_models[5] - state.models[0])
+    state = algorithm.advance(state, CLIENTS, replies)
     assert state.standing.strikes.tolist() == [int(i == 5) for i in range(12)]
 
 
-def test_a_machine_that_sends_nothing_gets_no_strike():
-    algorithm, state, erms = federation(reply_check=True)
-    there = MACHINES[:7]
-    state = algorithm.advance(state, there, (state.models - erms)[:7])
+def test_a_client_that_sends_nothing_gets_no_strike():
+    algorithm, state, local_models = federation(reply_check=True)
+    there = CLIENTS[:7]
+    state = algorithm.advance(state, there, (state.models - local_models)[:7])
     assert not state.standing.strikes.any()
 
 
 def test_too_few_replies_judge_nobody():
-    algorithm, state, erms = federation(reply_check=True)
-    state = algorithm.advance(state, MACHINES[:3], -(state.models - erms)[:3])
+    algorithm, state, local_models = federation(reply_check=True)
+    state = algorithm.advance(state, CLIENTS[:3], -(state.models - local_models)[:3])
     assert not state.standing.strikes.any()
 
 
 def in_quarantine_but_sound(**rules):
-    """Machine 3 claims what is just outside the ball; its replies are like the others'."""
-    algorithm, state, erms = federation(quarantine=True, **rules)
-    erms[3] *= 5.5 / np.linalg.norm(erms[3])
-    state = algorithm.begin(MACHINES, erms)
+    """Client 3 claims what is just outside the ball; its replies are like the others'."""
+    algorithm, state, local_models = federation(quarantine=True, **rules)
+    local_models[3] *= 5.5 / np.linalg.norm(local_models[3])
+    state = algorithm.begin(CLIENTS, local_models)
     assert state.standing.quarantined[3]
-    return algorithm, state, erms
+    return algorithm, state, local_models
 
 
 def test_three_rounds_of_evidence_end_a_quarantine():
-    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
+    algorithm, state, local_models = in_quarantine_but_sound(readmission=True)
     for number in range(3):
         assert state.standing.quarantined[3], number
-        replies = state.models - erms
+        replies = state.models - local_models
         replies[3] = replies[0]
-        state = algorithm.advance(state, MACHINES, replies)
+        state = algorithm.advance(state, CLIENTS, replies)
     assert not state.standing.quarantined[3]
 
 
 def test_evidence_must_be_in_a_row():
-    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
+    algorithm, state, local_models = in_quarantine_but_sound(readmission=True)
     for number in range(6):
-        replies = state.models - erms
+        replies = state.models - local_models
         replies[3] = 1000 if number % 3 == 2 else replies[0]
-        state = algorithm.advance(state, MACHINES, replies)
+        state = algorithm.advance(state, CLIENTS, replies)
     assert state.standing.quarantined[3]
 
 
 def test_without_readmission_a_quarantine_never_ends():
-    algorithm, state, erms = in_quarantine_but_sound()
+    algorithm, state, local_models = in_quarantine_but_sound()
     for _ in range(5):
-        replies = state.models - erms
+        replies = state.models - local_models
         replies[3] = replies[0]
-        state = algorithm.advance(state, MACHINES, replies)
+        state = algorithm.advance(state, CLIENTS, replies)
     assert state.standing.quarantined[3]
 
 
 def test_those_in_quarantine_do_not_speak_for_each_other():
     outside = [0, 1, 2, 3, 4, 5]
-    algorithm, state, erms = federation(outside=outside, quarantine=True, readmission=True)
+    algorithm, state, local_models = federation(outside=outside, quarantine=True, readmission=True)
     for _ in range(4):
-        replies = state.models - erms
+        replies = state.models - local_models
         replies[outside] = 50 + np.random.default_rng(1).normal(size=(6, 8))
-        state = algorithm.advance(state, MACHINES, replies)
+        state = algorithm.advance(state, CLIENTS, replies)
     assert state.standing.quarantined[outside].all()
 
 
 def test_fewer_than_five_others_let_nobody_go():
-    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
+    algorithm, state, local_models = in_quarantine_but_sound(readmission=True)
     for few in ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5]):
         after = state
         for _ in range(4):
-            replies = after.models - erms
+            replies = after.models - local_models
             replies[3] = replies[0]
             after = algorithm.advance(after, np.array(few), replies[few])
         assert after.standing.quarantined[3] == (len(few) == 5)
 
 
 def test_replies_like_the_others_do_not_help_who_claimed_something_else():
-    algorithm, state, erms = in_quarantine_but_sound(readmission=True, reply_check=True)
+    algorithm, state, local_models = in_quarantine_but_sound(readmission=True, reply_check=True)
     for _ in range(4):
-        replies = state.models - erms
+        replies = state.models - local_models
         replies[3] = replies[0]  # but it claimed that its minimum is elsewhere
-        state = algorithm.advance(state, MACHINES, replies)
+        state = algorithm.advance(state, CLIENTS, replies)
     assert state.standing.quarantined[3]
 
 
 def test_those_in_quarantine_are_no_judges_and_get_no_strikes():
     outside = [0, 1, 2, 3, 4, 5, 6]
-    algorithm, state, erms = federation(outside=outside, quarantine=True, reply_check=True)
-    replies = state.models - erms
+    algorithm, state, local_models = federation(outside=outside, quarantine=True, reply_check=True)
+    replies = state.models - local_models
     replies[outside] = -1000 * replies[outside]
-    state = algorithm.advance(state, MACHINES, replies)
+    state = algorithm.advance(state, CLIENTS, replies)
     assert not state.standing.strikes.any()
-    assert np.allclose(state.models[0], erms[7:].mean(axis=0))
+    assert np.allclose(state.models[0], local_models[7:].mean(axis=0))
 
 
-def test_a_late_machine_in_quarantine_is_let_go_on_the_same_evidence():
-    algorithm, state, erms = federation(quarantine=True, readmission=True)
+def test_a_late_client_in_quarantine_is_let_go_on_the_same_evidence():
+    algorithm, state, local_models = federation(quarantine=True, readmission=True)
     late = 6 * np.ones(8) / np.sqrt(8)  # the ball ends at 5, for a newcomer at 5.4
     state = admit(state, 12, late, 2, quarantine=True)
-    everyone = np.append(MACHINES, 12)
+    everyone = np.append(CLIENTS, 12)
     for number in range(3):
         assert state.standing.quarantined.tolist() == [False] * 12 + [True], number
-        replies = state.models - erms
+        replies = state.models - local_models
         before = replies.mean(axis=0)
         expected = state.models[0] - before
         state = algorithm.advance(state, everyone, np.vstack([replies, replies[0]]))
@@ -180,24 +188,24 @@ def test_a_late_machine_in_quarantine_is_let_go_on_the_same_evidence():
 
 
 def test_rounds_without_a_reply_neither_add_to_the_evidence_nor_end_it():
-    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
-    there = np.delete(MACHINES, 3)
+    algorithm, state, local_models = in_quarantine_but_sound(readmission=True)
+    there = np.delete(CLIENTS, 3)
     for number in range(5):
-        replies = state.models - erms
+        replies = state.models - local_models
         replies[3] = replies[0]
-        machines = MACHINES if number in (0, 2, 4) else there
-        state = algorithm.advance(state, machines, replies[machines])
+        clients = CLIENTS if number in (0, 2, 4) else there
+        state = algorithm.advance(state, clients, replies[clients])
         assert state.standing.quarantined[3] == (number < 4)
 
 
 def test_rounds_with_too_few_to_compare_with_say_nothing():
-    algorithm, state, erms = in_quarantine_but_sound(readmission=True)
+    algorithm, state, local_models = in_quarantine_but_sound(readmission=True)
     few = np.array([0, 1, 2, 3, 4])
-    for machines in (MACHINES, MACHINES, few, MACHINES):
+    for clients in (CLIENTS, CLIENTS, few, CLIENTS):
         assert state.standing.quarantined[3]
-        replies = state.models - erms
+        replies = state.models - local_models
         replies[3] = replies[0]
-        state = algorithm.advance(state, machines, replies[machines])
+        state = algorithm.advance(state, clients, replies[clients])
     assert not state.standing.quarantined[3]
 
 

@@ -1,4 +1,4 @@
-"""Who plays which machine: nobody is put out of a seat while it is there."""
+"""Who plays which client: nobody is put out of a seat while it is there."""
 
 from tagma.strategies.client_identity import Seats
 from tagma.strategies.replies import Reply
@@ -6,27 +6,30 @@ from tests.strategies.test_late_joining import state
 
 
 def seated():
-    """Nodes 12, 15, 17 and 19 play machines 2, 5, 7 and 9."""
+    """Nodes 12, 15, 17 and 19 play clients 2, 5, 7 and 9."""
     seats, after = Seats(), state()
-    pairs = zip(after.machines.tolist(), after.erms, strict=True)
-    seats.first([Reply(10 + machine, erm, machine) for machine, erm in pairs])
+    pairs = zip(after.clients.tolist(), after.local_models, strict=True)
+    seats.first([Reply(10 + client, local_model, client) for client, local_model in pairs])
     return seats, after
 
 
 def test_the_seat_of_a_node_that_is_there_is_not_given_away():
     seats, after = seated()
-    thief = Reply(99, after.erms[1], 5)
+    thief = Reply(99, after.local_models[1], 5)
     assert seats.take(thief, after, online={12, 15, 17, 19, 99}) == (10, False)
-    assert seats.machine_of[15] == 5
+    assert seats.client_of[15] == 5
 
 
 def test_the_seat_of_a_node_that_is_gone_goes_to_who_has_its_local_model():
     seats, after = seated()
-    assert seats.take(Reply(99, after.erms[1], 5), after, online={12, 17, 19, 99}) == (5, True)
-    assert seats.machine_of[99] == 5
+    assert seats.take(Reply(99, after.local_models[1], 5), after, online={12, 17, 19, 99}) == (
+        5,
+        True,
+    )
+    assert seats.client_of[99] == 5
     assert seats.unseated({15}) == [15]  # it may come back, as somebody new
 
 
 def test_a_number_without_its_local_model_is_worth_nothing():
     seats, after = seated()
-    assert seats.take(Reply(99, after.erms[0], 5), after, online={99}) == (10, False)
+    assert seats.take(Reply(99, after.local_models[0], 5), after, online={99}) == (10, False)

@@ -15,10 +15,10 @@ from tagma.strategies.numerics.top_eigenpair import Spread
 OPTIONS = {"factor": 1.3, "removable": 0.45}
 
 
-def with_liars(honest=30, liars=9, dim=12, distance=15.0, seed=0):
-    """Standard normal rows, then liars around one place."""
+def with_byzantine(honest=30, byzantine=9, dim=12, distance=15.0, seed=0):
+    """Standard normal rows, then Byzantine clients around one place."""
     source = np.random.default_rng(seed)
-    rows = source.normal(size=(honest + liars, dim))
+    rows = source.normal(size=(honest + byzantine, dim))
     place = source.normal(size=dim)
     rows[honest:] += distance * place / np.linalg.norm(place)
     return rows
@@ -92,13 +92,13 @@ def test_no_more_than_the_removable_share_goes():
 @pytest.mark.parametrize("distance", [3.0, 6.0, 40.0])
 def test_agrees_with_the_definition(dim, distance):
     for seed in range(4):
-        rows = with_liars(dim=dim, distance=distance, seed=seed)
+        rows = with_byzantine(dim=dim, distance=distance, seed=seed)
         result = spectral_filter(rows, sigma=0.9, **OPTIONS)
         assert np.flatnonzero(result.kept).tolist() == plain_filter(rows, 0.9, **OPTIONS)
         assert np.allclose(result.estimate, rows[result.kept].mean(axis=0))
 
 
-def test_noise_that_is_uneven_is_not_taken_for_liars():
+def test_noise_that_is_uneven_is_not_taken_for_byzantine_clients():
     deviations = np.arange(1, 41) ** -1.0
     for seed in range(5):
         rows = np.random.default_rng(seed).normal(size=(200, 40)) * deviations
@@ -108,7 +108,7 @@ def test_noise_that_is_uneven_is_not_taken_for_liars():
 
 @pytest.mark.parametrize("dim", [3, 60])
 def test_rotation_translation_scale_and_order(dim):
-    rows = with_liars(dim=dim, distance=6.0)
+    rows = with_byzantine(dim=dim, distance=6.0)
     source = np.random.default_rng(1)
     rotation = ortho_group.rvs(dim, random_state=1)
     order = source.permutation(len(rows))
@@ -121,8 +121,8 @@ def test_rotation_translation_scale_and_order(dim):
 
 
 def test_twenty_thousand_dimensions():
-    """No coordinate tells a liar from an honest row here: they differ by 0.7 of its noise."""
-    rows = with_liars(honest=40, liars=20, dim=20_000, distance=100.0)
+    """No coordinate tells Byzantine rows from honest ones: they differ by 0.7 of its noise."""
+    rows = with_byzantine(honest=40, byzantine=20, dim=20_000, distance=100.0)
     tracemalloc.start()
     result = spectral_filter(rows, sigma=1.0, **OPTIONS)
     peak = tracemalloc.get_traced_memory()[1]
@@ -136,7 +136,7 @@ def test_twenty_thousand_dimensions():
 
 def test_twenty_thousand_dimensions_and_more_rows_than_are_decomposed_as_a_whole():
     """520 rows take neither Gram matrix: the leading direction is found by Lanczos."""
-    rows = with_liars(honest=380, liars=140, dim=20_000, distance=60.0)
+    rows = with_byzantine(honest=380, byzantine=140, dim=20_000, distance=60.0)
     assert Spread(Rows(rows[:, :600])).geometry is None
     tracemalloc.start()
     result = spectral_filter(rows, sigma=1.0, **OPTIONS)
@@ -147,9 +147,9 @@ def test_twenty_thousand_dimensions_and_more_rows_than_are_decomposed_as_a_whole
     assert result.stopped == "within the bound"
 
 
-def test_liars_in_one_place_do_no_harm_up_to_almost_half():
+def test_byzantine_clients_in_one_place_do_no_harm_up_to_almost_half():
     for distance in (10.0, 1e3, 1e8):
-        rows = with_liars(honest=60, liars=45, dim=20)
+        rows = with_byzantine(honest=60, byzantine=45, dim=20)
         rows[60:] = distance
         result = spectral_filter(rows, sigma=1.0, **OPTIONS)
         assert np.flatnonzero(~result.kept).tolist() == list(range(60, 105))

@@ -1,4 +1,4 @@
-"""Signs of too many liars, from replies alone."""
+"""Signs of too many Byzantine clients, from replies alone."""
 
 import numpy as np
 import pytest
@@ -33,10 +33,10 @@ def reasons(replies, *, tolerance=0.4, models=None, noise=0.3):
     """Replies of three clusters of twenty, whose local models are as they should be."""
     labels = np.repeat(np.arange(K), SIZE)
     centres = cluster_centres()
-    erms = centres[labels] + honest_replies(seed=1, noise=noise)
+    local_models = centres[labels] + honest_replies(seed=1, noise=noise)
     clustering = clustering_of(labels, centres)
     models = centres if models is None else models
-    return suspicions(clustering, erms, models, labels, replies, tolerance=tolerance)
+    return suspicions(clustering, local_models, models, labels, replies, tolerance=tolerance)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.4])
@@ -51,20 +51,20 @@ def test_honest_noise_may_differ_between_clusters_and_directions():
     assert reasons(replies, tolerance=0.0) == [None] * K
 
 
-def test_as_many_liars_as_the_aggregation_bears_are_no_reason():
+def test_as_many_byzantine_clients_as_the_aggregation_bears_are_no_reason():
     replies = honest_replies()
     replies[:8] += 5
     assert reasons(replies) == [None] * K
 
 
-def test_one_liar_more_than_the_aggregation_bears_makes_a_cluster_suspect():
+def test_one_byzantine_client_more_than_the_aggregation_bears_makes_a_cluster_suspect():
     replies = honest_replies()
     replies[:9] += 5
     assert reasons(replies) == ["9 of 20 replies disagree beyond noise", None, None]
 
 
 def test_a_majority_of_colluders_is_found_by_their_likeness():
-    """Thirteen of twenty: by numbers, the honest ones look like tolerable liars."""
+    """Thirteen of twenty: by numbers, the honest ones look like tolerable Byzantine clients."""
     replies = honest_replies()
     replies[:13] = 5.0
     assert reasons(replies) == ["13 of 20 replies are alike beyond chance", None, None]
@@ -82,7 +82,7 @@ def test_a_model_that_was_led_away_makes_its_cluster_suspect():
     models[2] += 1.0
     found = reasons(honest_replies(), models=models)
     assert found[:2] == [None, None]
-    assert found[2] == "its model was led away from its machines' local models"
+    assert found[2] == "its model was led away from its clients' local models"
 
 
 def test_models_that_all_moved_alike_were_not_led_away():

@@ -16,13 +16,13 @@ from tests.strategies.test_spectral_filter import plain_filter
 FILTER = partial(iterative_filtering, factor=1.3, removable=0.3)
 
 
-def two_clusters(m=400, dim=5, liars=40, seed=0):
-    """Points of +-theta with |theta| = 4 and liars on one side, the signs, and theta."""
+def two_clusters(m=400, dim=5, byzantine=40, seed=0):
+    """Points of +-theta with |theta| = 4 and Byzantine ones on one side, the signs, and theta."""
     source = np.random.default_rng(seed)
     theta = np.full(dim, 4 / np.sqrt(dim))
     signs = source.choice([-1, 1], size=m)
     points = theta + source.normal(size=(m, dim))
-    points[source.choice(m, size=liars, replace=False)] = theta + 30 * np.eye(dim)[0]
+    points[source.choice(m, size=byzantine, replace=False)] = theta + 30 * np.eye(dim)[0]
     return points * signs[:, None], signs, theta
 
 

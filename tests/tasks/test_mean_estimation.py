@@ -11,7 +11,7 @@ from tagma.server.federation import run_federation
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
 from tagma.tasks.mean_estimation import MeanEstimation
-from tagma.tasks.roles import byzantine_machines
+from tagma.tasks.roles import byzantine_clients
 from tagma.tasks.task_choice import task_of
 
 
@@ -25,7 +25,7 @@ def overrides(features, *more):
 def make(features, **changes):
     given = {
         "data": str(features), "scaling": "none", "gamma": 2.0, "clusters": 3, "min_cluster": 20,
-        "samples": 4, "machines": None, "adversarial": 0.3, "seed": 1,
+        "samples": 4, "clients": None, "adversarial": 0.3, "seed": 1,
     }  # fmt: skip
     return MeanEstimation(**(given | changes))
 
@@ -41,17 +41,17 @@ def test_the_truth_is_the_mean_of_all_points_of_each_cluster(features):
     assert np.allclose(truth.centres, [points.mean(axis=0) for points in clusters])
 
 
-def test_every_whole_split_is_an_honest_machine_and_every_point_on_one_at_most(features):
+def test_every_whole_split_is_an_honest_client_and_every_point_on_one_at_most(features):
     task = make(features)
     labels = task.truth().labels
     # 42, 33 and 21 points make 10, 8 and 5 splits of 4.
     assert np.bincount(labels[labels >= 0]).tolist() == [10, 8, 5]
     clusters = [rows_of(features, 0, 42), rows_of(features, 42, 75), rows_of(features, 75, 96)]
     seen = set()
-    for machine in np.flatnonzero(labels >= 0):
-        points = rows(task.data(machine))
+    for client in np.flatnonzero(labels >= 0):
+        points = rows(task.data(client))
         assert len(points) == 4
-        assert points <= clusters[labels[machine]]
+        assert points <= clusters[labels[client]]
         assert not points & seen
         seen |= points
 
@@ -61,20 +61,22 @@ def rows_of(features, start, stop):
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.1, 0.3, 0.45])
-def test_the_federation_has_all_splits_and_the_liars_that_the_fraction_asks_for(features, fraction):
+def test_the_federation_has_all_splits_and_the_byzantine_clients_that_the_fraction_asks_for(
+    features, fraction
+):
     task = make(features, adversarial=fraction)
-    byzantine = byzantine_machines(task.machines, fraction, seed=1)
+    byzantine = byzantine_clients(task.clients, fraction, seed=1)
     assert np.array_equal(task.truth().labels < 0, byzantine)
     assert np.count_nonzero(~byzantine) == 23
-    # One machine fewer, and not all splits would be used.
-    assert np.count_nonzero(~byzantine_machines(task.machines - 1, fraction, seed=1)) < 23
+    # One client fewer, and not all splits would be used.
+    assert np.count_nonzero(~byzantine_clients(task.clients - 1, fraction, seed=1)) < 23
 
 
-def test_liars_hold_points_of_no_cluster(features):
+def test_byzantine_clients_hold_points_of_no_cluster(features):
     task = make(features)
     unused = rows_of(features, 96, 108)
-    liars = np.flatnonzero(task.truth().labels < 0)
-    drawn = [rows(task.data(machine)) for machine in liars]
+    byzantine = np.flatnonzero(task.truth().labels < 0)
+    drawn = [rows(task.data(client)) for client in byzantine]
     assert all(len(points) == 4 and points <= unused for points in drawn)
     assert len({frozenset(points) for points in drawn}) > 1
     assert not task.warnings()
@@ -82,43 +84,43 @@ def test_liars_hold_points_of_no_cluster(features):
 
 def test_too_few_unused_points_are_drawn_again_with_a_warning(features):
     task = make(features, samples=14, min_cluster=20)
-    liar = int(np.flatnonzero(task.truth().labels < 0)[0])
-    data = task.data(liar)
+    byzantine_client = int(np.flatnonzero(task.truth().labels < 0)[0])
+    data = task.data(byzantine_client)
     assert data.inputs.shape == (14, 2)
     assert rows(data) <= rows_of(features, 96, 108)
     assert "only 12 points are unused" in task.warnings()[0]
-    assert "the smallest cluster has 1 honest machines" in task.warnings()[1]
+    assert "the smallest cluster has 1 honest clients" in task.warnings()[1]
 
 
-def test_liars_without_unused_points_are_refused_and_honest_ones_are_not(features):
+def test_byzantine_clients_without_unused_points_are_refused_and_honest_ones_are_not(features):
     # At gamma = 1000 everything is one cluster of 108 points.
     whole = {"gamma": 1000.0, "clusters": 1}
     with pytest.raises(SettingError, match=r"task.adversarial=0.3: no point is unused"):
         make(features, **whole)
-    assert make(features, **whole, adversarial=0.0).machines == 27
+    assert make(features, **whole, adversarial=0.0).clients == 27
 
 
-def test_fewer_machines_share_the_clusters_out(features):
-    task = make(features, machines=16)
+def test_fewer_clients_share_the_clusters_out(features):
+    task = make(features, clients=16)
     labels = task.truth().labels
     assert len(labels) == 16
     assert np.bincount(labels[labels >= 0]).tolist() == [5, 4, 2]
 
 
-def test_machines_beyond_the_data_or_below_the_clusters_are_refused(features):
-    with pytest.raises(SettingError, match=r"task.machines=40: the data give 23 splits"):
-        make(features, machines=40)
-    with pytest.raises(SettingError, match=r"task.machines=3: leaves 2 honest machines"):
-        make(features, machines=3)
+def test_clients_beyond_the_data_or_below_the_clusters_are_refused(features):
+    with pytest.raises(SettingError, match=r"task.clients=40: the data give 23 splits"):
+        make(features, clients=40)
+    with pytest.raises(SettingError, match=r"task.clients=3: leaves 2 honest clients"):
+        make(features, clients=3)
 
 
 def test_held_out_points_are_others_of_the_same_cluster(features):
     task = make(features)
     labels = task.truth().labels
-    for machine in range(task.machines):
-        own, other = rows(task.data(machine)), rows(task.held_out(machine))
-        if labels[machine] >= 0:
-            bounds = [(0, 42), (42, 75), (75, 96)][labels[machine]]
+    for client in range(task.clients):
+        own, other = rows(task.data(client)), rows(task.held_out(client))
+        if labels[client] >= 0:
+            bounds = [(0, 42), (42, 75), (75, 96)][labels[client]]
             assert len(other) == 4
             assert not own & other
             assert other <= rows_of(features, *bounds)
@@ -199,13 +201,15 @@ def test_the_digits_of_the_default_make_eight_clusters():
 
 def run(folder, *given):
     settings = compose(given)
-    machines = task_of(settings).machines
-    grid = InProcessGrid(client_app, machines, join_overrides(settings.overrides))
+    clients = task_of(settings).clients
+    grid = InProcessGrid(client_app, clients, join_overrides(settings.overrides))
     run_federation(grid, settings, folder, [])
     return read_metrics(folder), settings
 
 
-def test_a_federation_runs_on_points_and_lists_liars_without_a_true_cluster(features, tmp_path):
+def test_a_federation_runs_on_points_and_lists_byzantine_clients_without_a_true_cluster(
+    features, tmp_path
+):
     metrics, settings = run(tmp_path, *overrides(features))
     byzantine = adversary_of(settings).byzantine
     assert metrics["replies"]["rejected"] == {}

@@ -12,14 +12,14 @@ from tagma.tasks.task import Data, LeastSquares
 
 def make(**changes):
     settings = {
-        "machines": 6, "clusters": 2, "dim": 3, "samples": 5000, "noise": 0.5, "freedom": 2.0,
+        "clients": 6, "clusters": 2, "dim": 3, "samples": 5000, "noise": 0.5, "freedom": 2.0,
         "delta": 1.0, "seed": 1,
     }  # fmt: skip
     return MixtureHuber(**(settings | changes))
 
 
-def own_coefficients(task, machine):
-    return task.truth().centres[task.truth().labels[machine]]
+def own_coefficients(task, client):
+    return task.truth().centres[task.truth().labels[client]]
 
 
 @pytest.mark.parametrize("freedom", [1.0, 2.5])
@@ -49,7 +49,7 @@ def test_the_gradient_is_that_of_the_loss():
 
 
 def test_with_a_large_delta_it_is_squared_loss():
-    settings = {"machines": 6, "clusters": 2, "dim": 3, "samples": 50, "noise": 0.5, "seed": 1}
+    settings = {"clients": 6, "clusters": 2, "dim": 3, "samples": 50, "noise": 0.5, "seed": 1}
     squared, task = MixtureRegression(**settings), make(delta=1e9)
     data, model = task.data(0), np.array([0.3, -1.0, 2.0])
     assert task.loss(model, data) == pytest.approx(squared.loss(model, data))
@@ -59,7 +59,7 @@ def test_with_a_large_delta_it_is_squared_loss():
 
 
 def test_the_truth_is_that_of_the_regression_of_the_same_seed():
-    settings = {"machines": 6, "clusters": 2, "dim": 3, "samples": 50, "noise": 0.5, "seed": 1}
+    settings = {"clients": 6, "clusters": 2, "dim": 3, "samples": 50, "noise": 0.5, "seed": 1}
     squared = MixtureRegression(**settings).truth()
     assert np.array_equal(make().truth().centres, squared.centres)
     assert np.array_equal(make().truth().labels, squared.labels)

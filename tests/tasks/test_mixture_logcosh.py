@@ -7,7 +7,7 @@ from tagma.tasks.mixture_huber import MixtureHuber
 from tagma.tasks.mixture_logcosh import MixtureLogCosh
 from tagma.tasks.task import Data
 
-SHARED = {"machines": 4, "clusters": 2, "dim": 3, "samples": 80, "seed": 2}
+SHARED = {"clients": 4, "clusters": 2, "dim": 3, "samples": 80, "seed": 2}
 NOISE = {"noise": 1.0, "freedom": 2.0}
 
 

@@ -16,12 +16,12 @@ from tagma.tasks.task import Data, LeastSquares, WithCoefficients
 
 
 def make(**changes):
-    settings = {"machines": 6, "clusters": 2, "dim": 3, "samples": 20000, "scale": 1.0, "seed": 2}
+    settings = {"clients": 6, "clusters": 2, "dim": 3, "samples": 20000, "scale": 1.0, "seed": 2}
     return MixtureLogistic(**(settings | changes))
 
 
-def own_coefficients(task, machine):
-    return task.truth().centres[task.truth().labels[machine]]
+def own_coefficients(task, client):
+    return task.truth().centres[task.truth().labels[client]]
 
 
 def test_a_label_is_one_with_the_probability_of_its_score():
@@ -118,7 +118,7 @@ def separable(data):
 
 @pytest.mark.parametrize(("dim", "scale"), [(30, 0.1), (30, 1.0), (30, 2.0)])
 def test_the_warning_begins_where_most_labels_can_be_separated(dim, scale):
-    shared = {"machines": 12, "clusters": 1, "dim": dim, "scale": scale}
+    shared = {"clients": 12, "clusters": 1, "dim": dim, "scale": scale}
     length = np.linalg.norm(make(**shared).truth().centres)
     threshold = dim * np.sqrt(4 + length**2)
     few, many = (make(**shared, samples=round(f * threshold)) for f in (0.7, 1.4))
@@ -130,7 +130,7 @@ def test_the_warning_begins_where_most_labels_can_be_separated(dim, scale):
 
 def test_a_federation_under_attack_finds_the_clusters(tmp_path):
     settings = compose([
-        "task=mixture_logistic", "solver=lbfgs", "optimiser.step=4", "task.machines=20",
+        "task=mixture_logistic", "solver=lbfgs", "optimiser.step=4", "task.clients=20",
         "task.clusters=2", "task.dim=5", "task.samples=400", "rounds=10",
     ])  # fmt: skip
     grid = InProcessGrid(client_app, 20, join_overrides(settings.overrides))

@@ -7,22 +7,22 @@ from tagma.tasks.mixture_regression import MixtureRegression
 
 
 def make(**changes):
-    settings = {"machines": 6, "clusters": 2, "dim": 3, "samples": 5000, "noise": 0.5, "seed": 1}
+    settings = {"clients": 6, "clusters": 2, "dim": 3, "samples": 5000, "noise": 0.5, "seed": 1}
     return MixtureRegression(**(settings | changes))
 
 
-def test_data_follow_the_regression_of_the_machines_cluster():
+def test_data_follow_the_regression_of_the_clients_cluster():
     task = make()
     truth = task.truth()
-    for machine in range(6):
-        data = task.data(machine)
-        residuals = data.targets - data.inputs @ truth.centres[truth.labels[machine]]
+    for client in range(6):
+        data = task.data(client)
+        residuals = data.targets - data.inputs @ truth.centres[truth.labels[client]]
         assert abs(residuals.std() - 0.5) < 0.03
         assert abs(data.inputs.mean()) < 0.05
 
 
-def test_a_machines_data_depend_on_the_seed_and_its_number_only():
-    few, many = make(), make(machines=60)
+def test_a_clients_data_depend_on_the_seed_and_its_number_only():
+    few, many = make(), make(clients=60)
     first, second = few.data(4), many.data(4)
     assert np.array_equal(first.inputs, second.inputs)
     assert not np.array_equal(first.inputs, make(seed=2).data(4).inputs)
@@ -50,8 +50,8 @@ def test_the_gradient_is_that_of_the_loss():
     assert check_grad(lambda w: task.loss(w, data), lambda w: task.gradient(w, data), model) < 1e-5
 
 
-def test_more_clusters_than_machines_are_refused():
-    with pytest.raises(SettingError, match=r"task.clusters=7: must not exceed task.machines=6"):
+def test_more_clusters_than_clients_are_refused():
+    with pytest.raises(SettingError, match=r"task.clusters=7: must not exceed task.clients=6"):
         make(clusters=7)
 
 
@@ -61,7 +61,7 @@ def test_as_many_samples_as_dimensions_bring_a_warning(samples, warned):
 
 
 def test_clusters_have_the_relative_sizes_that_are_asked_for():
-    labels = make(machines=40, sizes=[3, 1]).truth().labels
+    labels = make(clients=40, sizes=[3, 1]).truth().labels
     assert np.bincount(labels).tolist() == [30, 10]
 
 

@@ -8,7 +8,7 @@ from tagma.tasks.mixture_logistic import MixtureLogistic
 from tagma.tasks.task import Data
 from tagma.tasks.torch_loss import TorchLoss
 
-NUMPY = MixtureLogistic(machines=1, clusters=1, dim=3, samples=200, scale=1.0, seed=2)
+NUMPY = MixtureLogistic(clients=1, clusters=1, dim=3, samples=200, scale=1.0, seed=2)
 
 
 class Logistic(TorchLoss):

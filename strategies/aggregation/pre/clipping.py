@@ -13,7 +13,7 @@ from tagma.strategies.numerics.row_norms import norms
 
 @pre_rule
 def clipping(updates: Rows, *, radius: Annotated[float, Gt(0)] = 1.0) -> Array:
-    """x_i <- x_i min(1, radius / ||x_i||). Bounds what a liar can add to a mean. Cost O(m d)."""
+    """x_i <- x_i min(1, radius / ||x_i||). Bounds what one row can add to a mean. Cost O(m d)."""
     lengths, unit = norms(updates)
     return clip_factors(lengths, radius / unit)
 

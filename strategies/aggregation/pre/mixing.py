@@ -1,6 +1,6 @@
 """What pre-aggregators have in common: they replace rows by weighted sums of them.
 
-A pre-aggregator makes the rows of honest machines more alike before an aggregator sees them. Its
+A pre-aggregator makes the rows of honest clients more alike before an aggregator sees them. Its
 result is a matrix of weights; the new rows follow from it block by block as they are read, so a
 pre-aggregator before an aggregator needs no second array.
 """

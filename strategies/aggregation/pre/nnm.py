@@ -13,8 +13,8 @@ def nnm(updates: Rows, *, fraction: Fraction) -> Array:
     """Every row becomes the mean of the m - f rows nearest to it, itself among them.
 
     f = floor(fraction m). Before a trimmed mean, median, geometric median or Krum it makes the
-    error that liars add proportional to how much the honest rows differ, the best that is possible.
-    Cost O(m^2 d), twice: for the distances and for the means.
+    error that Byzantine clients add proportional to how much the honest rows differ, the best that
+    is possible. Cost O(m^2 d), twice: for the distances and for the means.
     """
     m = len(updates)
     number = m - count(fraction, m, (m - 1) // 2)

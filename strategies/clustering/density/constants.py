@@ -19,7 +19,7 @@ class Constants:
     __pydantic_config__: ClassVar = {"extra": "forbid"}  # a misspelt name is an error
 
     smallest_share: Annotated[float, Gt(0), Le(1)] = 0.05
-    """The smallest cluster, as a share of the machines."""
+    """The smallest cluster, as a share of the clients."""
     smallest: Annotated[int, Ge(2)] = 4
     """The smallest cluster at least."""
 
@@ -31,7 +31,7 @@ class Constants:
     """Projection: how many components are kept at most."""
 
     neighbours: Positive = 0.04
-    """Modes: q, as a share of the machines."""
+    """Modes: q, as a share of the clients."""
     fewest_neighbours: Annotated[int, Ge(1)] = 3
     """Modes: q at least."""
     reach: Positive = 1.3
@@ -44,7 +44,7 @@ class Constants:
     spreads: Positive = 4.0
     """Radius: how many spreads of log distances above the median a ball ends."""
     borrowed: Positive = 8.0
-    """Radius: machines that a cluster's scale borrows from all clusters."""
+    """Radius: clients that a cluster's scale borrows from all clusters."""
     widest: Positive = 1.9
     """Radius: at most this many median distances."""
 
@@ -57,7 +57,7 @@ class Constants:
     finer: Positive = 0.65
     """Revision: a split is tried with this times the reach, too."""
     tight: Positive = 0.4
-    """Copies: machines whose neighbours are nearer than this, in units of the usual."""
+    """Copies: clients whose neighbours are nearer than this, in units of the usual."""
 
 
 DEFAULTS = Constants()

@@ -1,6 +1,6 @@
-"""Machines that send the same: groups too tight to be honest.
+"""Clients that send the same: groups too tight to be honest.
 
-Honest machines have their own data, so the local models of a cluster scatter. Machines whose
+Honest clients have their own data, so the local models of a cluster scatter. Clients whose
 neighbours are far nearer than is usual are copies of each other. Left among the others they would
 draw a cluster's centre to themselves, so they are set aside before anything else.
 """
@@ -19,7 +19,7 @@ class Copies:
     """A group that is too tight."""
 
     rows: Labels
-    """Its machines' rows."""
+    """Its clients' rows."""
     centre: Array
     """Their coordinate-wise median."""
     radius: float
@@ -27,10 +27,10 @@ class Copies:
 
 
 def find_copies(vectors: Array, smallest: int, constants: Constants) -> list[Copies]:
-    """Groups of at least `smallest` machines that are too close to each other, the largest first.
+    """Groups of at least `smallest` clients that are too close to each other, the largest first.
 
     The measure is the distance to the (smallest - 1)-th neighbour, in units of its median over all
-    machines. In few dimensions it varies: there the density must be tenfold. Cost O(m^2 d).
+    clients. In few dimensions it varies: there the density must be tenfold. Cost O(m^2 d).
     """
     if len(vectors) < smallest:
         return []

@@ -1,17 +1,17 @@
 """Density clustering in a robust projection: nothing is known in advance.
 
-Neither the number of clusters nor the noise nor the share of liars is given; assumed is only that
-most machines are honest and that every cluster has at least `smallest` of them.
+Neither the number of clusters nor the noise nor the share of Byzantine clients is given; assumed is
+only that most clients are honest and that every cluster has at least `smallest` of them.
 
-1. Set copies aside: machines far closer to each other than is usual (`density_copies`).
-2. Project on the directions in which machines differ by more than noise (`density_projection`).
-3. Modes there, by mean shift from every machine (`density_modes`).
+1. Set copies aside: clients far closer to each other than is usual (`density_copies`).
+2. Project on the directions in which clients differ by more than noise (`density_projection`).
+3. Modes there, by mean shift from every client (`density_modes`).
 4. Clusters with balls in the full space (`density_polish`, `ball_radius`).
 5. Drop, merge and split until nothing changes (`density_revision`).
 
-Machines outside every ball are marked as trimmed. Liars who make up a cluster of the usual scatter
-cannot be told from an honest one: it is listed as one more, and harms nobody else. Two clusters
-closer than about 3 (1 + sqrt(d / m)) standard deviations are seen as one.
+Clients outside every ball are marked as trimmed. Byzantine clients who make up a cluster of the
+usual scatter cannot be told from an honest one: it is listed as one more, and harms nobody else.
+Two clusters closer than about 3 (1 + sqrt(d / m)) standard deviations are seen as one.
 
 Deterministic, and the same for reordered, moved, scaled and rotated vectors. Cost
 O(m^2 d + m K d) with m <= d, else O(m^2 p + m d^2), p <= 20; about 10 ms for m = d = 100.
@@ -40,9 +40,9 @@ def density(
     smallest: Annotated[int, Ge(2)] | None = None,
     constants: Constants = DEFAULTS,
 ) -> Clustering:
-    """All clusters, the largest first; with `k` only the k largest, the machines of others trimmed.
+    """All clusters, the largest first; with `k` only the k largest, the clients of others trimmed.
 
-    `smallest` is the least number of machines of a cluster; by default 5 % of all, at least 4.
+    `smallest` is the least number of clients of a cluster; by default 5 % of all, at least 4.
     Clusters of copies that no ball of another holds come last, with a reason in `suspect`. Where
     there is no group at all, everyone is in one cluster around the coordinate-wise median.
     """
@@ -71,15 +71,15 @@ def density(
         radius=radii,
         history=labels[None],
         iterations=0,
-        stopped=f"{len(largest)} clusters of at least {smallest} machines",
+        stopped=f"{len(largest)} clusters of at least {smallest} clients",
         scale=fit.balls.pooled / sqrt(vectors.shape[1]),
         suspect=(None,) * len(largest) + ("too tight: copies of one vector",) * doubts,
     )
 
 
-def least(machines: int, constants: Constants = DEFAULTS) -> int:
-    """The size of the smallest cluster that is looked for among so many machines."""
-    return max(constants.smallest, ceil(constants.smallest_share * machines - 1e-9))
+def least(clients: int, constants: Constants = DEFAULTS) -> int:
+    """The size of the smallest cluster that is looked for among so many clients."""
+    return max(constants.smallest, ceil(constants.smallest_share * clients - 1e-9))
 
 
 def _by_size(fit: Fit) -> Labels:
@@ -101,6 +101,6 @@ def _one_cluster(vectors: Array, smallest: int) -> Clustering:
         radius=np.array([np.inf]),
         history=everyone[None],
         iterations=0,
-        stopped=f"no group of at least {smallest} machines",
-        suspect=(f"no group of at least {smallest} machines was found",),
+        stopped=f"no group of at least {smallest} clients",
+        suspect=(f"no group of at least {smallest} clients was found",),
     )

@@ -1,8 +1,8 @@
 """Where vectors are dense: modes by mean shift (Fukunaga and Hostetler, 1975; Comaniciu, 2002).
 
-From every machine a few steps to the mean of its q nearest neighbours lead into the middle of its
+From every client a few steps to the mean of its q nearest neighbours lead into the middle of its
 group. Then, greedily, the fullest ball is taken: its centre moves to the mean of what it holds
-until it rests, its members are removed, and so on while at least `smallest` machines fit. The
+until it rests, its members are removed, and so on while at least `smallest` clients fit. The
 ball's radius follows from the distances to the q-th neighbour; two wider passes look for groups
 that are sparser than most.
 
@@ -10,7 +10,7 @@ In three dimensions or fewer the distances in a group vary so much that a ball i
 group. There a mode is given to an earlier, fuller one if the middle between them is not emptier
 than half of it.
 
-Nothing depends on the order of the machines: ties go to the denser ball.
+Nothing depends on the order of the clients: ties go to the denser ball.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.density.constants import Constants
 
 _STEPS = 3
-"""Nearest-neighbour steps from every machine."""
+"""Nearest-neighbour steps from every client."""
 _REST = 50
 """A ball that still moves after so many steps is taken where it is."""
 _FEW_DIMENSIONS = 3

@@ -1,8 +1,8 @@
 """From rough groups to clusters with balls: Lloyd's algorithm that keeps only what a ball holds.
 
 The centre is the mean of the kept members; every vector goes to its nearest centre, and is kept if
-the ball around it (`ball_radius`) holds it. This works in the full space, where liars are far away
-that the projection may have put beside a cluster.
+the ball around it (`ball_radius`) holds it. This works in the full space, where Byzantine clients
+are far away that the projection may have put beside a cluster.
 """
 
 from dataclasses import dataclass

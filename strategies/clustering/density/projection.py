@@ -2,9 +2,9 @@
 
 Centres of K clusters span K - 1 directions; in all others there is only noise, which hides the
 clusters from any rule that looks at distances. Rows are centred at the coordinate-wise median and
-cut to their median length, so that no liar, however far away, weighs more than an honest machine
-(spherical principal components; Locantore et al., 1999). Kept are the components whose singular
-value exceeds what noise alone reaches: the upper edge of the Marchenko-Pastur law,
+cut to their median length, so that no Byzantine client, however far away, weighs more than an
+honest client (spherical principal components; Locantore et al., 1999). Kept are the components
+whose singular value exceeds what noise alone reaches: the upper edge of the Marchenko-Pastur law,
 
     sigma (sqrt(m) + sqrt(d)),
 
@@ -32,7 +32,8 @@ def signal_coordinates(vectors: Array, constants: Constants) -> Array:
     signals = int((values > (1 + constants.edge_room) * edge).sum())
     kept = min(max(signals, constants.fewest_components), constants.most_components)
     directions = directions[:kept]
-    # Cut to a length that keeps liars apart from everyone, but their squares far from overflow.
+    # Cut to a length that keeps Byzantine clients apart from everyone, but their squares far from
+    # overflow.
     reach = np.minimum(1, 1e6 * typical / np.maximum(lengths, typical))[:, None]
     coordinates: Array = (centred * reach) @ directions.T
     return coordinates

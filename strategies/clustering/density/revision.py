@@ -1,10 +1,10 @@
 """Which of the groups found are clusters: drop, merge and split until nothing changes.
 
-Dropped are groups of fewer than `smallest` machines, and those more than twice as wide as most
-machines' clusters: a crowd of unrelated liars. Merged are two clusters whose centres differ by less
-than noise can make two halves of one cluster differ. Split, if that succeeds, are clusters that
-spread in some direction more than noise does: by their modes, by those that smaller balls show, or
-in the two sides of their mean. Machines outside all balls may form new ones.
+Dropped are groups of fewer than `smallest` clients, and those more than twice as wide as most
+clients' clusters: a crowd of unrelated Byzantine clients. Merged are two clusters whose centres
+differ by less than noise can make two halves of one cluster differ. Split, if that succeeds, are
+clusters that spread in some direction more than noise does: by their modes, by those that smaller
+balls show, or in the two sides of their mean. Clients outside all balls may form new ones.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ _SAMPLE = 2000
 
 
 def find_clusters(vectors: Array, smallest: int, constants: Constants) -> Fit:
-    """All clusters of at least `smallest` machines."""
+    """All clusters of at least `smallest` clients."""
     modes = _modes(vectors, smallest, constants)
     fit = settle(vectors, modes, smallest, constants)
     while (finer := _refine(vectors, fit, smallest, constants)) is not None:
@@ -61,7 +61,7 @@ def settle(vectors: Array, members: Labels, smallest: int, constants: Constants)
     return fit
 
 
-def _indistinct(fit: Fit, machines: int, constants: Constants) -> tuple[int, int] | None:
+def _indistinct(fit: Fit, clients: int, constants: Constants) -> tuple[int, int] | None:
     """The two clusters that are most clearly one, if there are any."""
     if fit.k < 2:
         return None
@@ -71,7 +71,7 @@ def _indistinct(fit: Fit, machines: int, constants: Constants) -> tuple[int, int
     gaps = squareform(pdist(fit.centres, "sqeuclidean")) - noise
     np.fill_diagonal(gaps, np.inf)
     first, second = np.unravel_index(gaps.argmin(), gaps.shape)
-    edge = constants.resolution * noise_edge(machines, d)
+    edge = constants.resolution * noise_edge(clients, d)
     if gaps[first, second] >= edge**2 * variance:
         return None
     return int(first), int(second)
@@ -109,7 +109,7 @@ def _splits(
 
 
 def _in_company(vectors: Array, fit: Fit, smallest: int, constants: Constants) -> Labels:
-    """The machines outside that have enough neighbours to make a cluster that is not too wide."""
+    """The clients outside that have enough neighbours to make a cluster that is not too wide."""
     outside = np.flatnonzero(fit.members == OUTSIDE)
     if len(outside) < smallest:
         return outside[:0]

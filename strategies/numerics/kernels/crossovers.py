@@ -3,7 +3,7 @@
 Few values are selected by a network, more are sorted, many only parted: once for a median, twice
 for a trimmed mean. On Intel's processors, NumPy sorts much faster with AVX-512 than with AVX2, and
 parts values about as fast, so the crossovers depend on the processor. They are fixed for two kinds
-rather than measured as a program starts: the same machine gives the same numbers every time, to
+rather than measured as a program starts: the same computer gives the same numbers every time, to
 the last bit.
 """
 

@@ -51,10 +51,10 @@ def test_a_folder_holds_tables_provenance_pictures_and_the_command(grid_file, tm
         assert float(row["estimation_error"]) == kept["metrics"]["estimation_error"]
         assert row["code"] == kept["provenance"]["code"]
         assert row["version"] == kept["metrics"]["version"]
-        assert float(row["error_without_liars"]) > 0
+        assert float(row["error_without_byzantine"]) > 0
         assert (folder / "cells" / row["cell"]).is_dir() == (row["seed"] == "0")
     picture = read_run(folder / "cells" / rows[0]["cell"])
-    assert len(picture.machines) == 20
+    assert len(picture.clients) == 20
     assert picture.centres
     about = json.loads((folder / "bench.json").read_text())
     assert about["command"] == (
