@@ -7,9 +7,10 @@ same attack works on every engine.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
-from flwr.app import ConfigRecord, Message
+from flwr.app import Message
 from flwr.serverapp import Grid
 from scipy.spatial.distance import cdist
 
@@ -19,10 +20,18 @@ from tagma.attacks.schedule import Adversary
 from tagma.errors import FederationError
 from tagma.grid_wrapper import PassingGrid
 from tagma.rng import stream
-from tagma.wire import ABOUT, CLIENT, MODEL, UPDATE, MalformedVector, pack, unpack, unpack_any
+from tagma.strategies.replies import Reply, check_replies
+from tagma.wire import MODEL, UPDATE, pack, round_of, unpack_any
 
 Rehearsal = Callable[[Labels, Array], float]
 """From the numbers of all clients that answer (m,) and what they would send (m, d) to the harm."""
+
+
+class Identify(Protocol):
+    """From sound replies to the clients behind all nodes."""
+
+    def __call__(self, usable: list[Reply], *, introductions: bool) -> dict[int, int]:
+        """Changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class AttackedGrid(PassingGrid):
     """A Grid whose Byzantine clients collude; who they are is known by client number.
 
     `groups` is the true group of every client, -1 for none; None if the task knows no groups.
+    Which replies are sound and which client sent them is the strategy's to say (`identify`).
     """
 
     def __init__(
@@ -46,6 +56,7 @@ class AttackedGrid(PassingGrid):
         adversary: Adversary,
         *,
         groups: Labels | None,
+        identify: Identify,
         rehearsal: Rehearsal,
         dim: int,
         seed: int,
@@ -53,10 +64,10 @@ class AttackedGrid(PassingGrid):
         super().__init__(grid)
         self._adversary = adversary
         self._groups = np.zeros_like(adversary.byzantine, dtype=int) if groups is None else groups
+        self._identify = identify
         self._rehearsal = rehearsal
         self._dim = dim
         self._seed = seed
-        self._client_of_node: dict[int, int] = {}
         self._introduced: dict[int, _Answer] = {}
         """The honest clients' local models, as they came."""
 
@@ -72,16 +83,23 @@ class AttackedGrid(PassingGrid):
 
     def _forge(self, sent: list[Message], replies: list[Message]) -> None:
         """Replace what Byzantine clients sent; broken replies are left to the strategy."""
+        introductions = MODEL not in sent[0].content
         asked = {message.metadata.message_id: message for message in sent}
-        answers: dict[int, _Answer] = {}
+        answered: dict[int, Message] = {}
         for reply in replies:
             instruction = asked.get(reply.metadata.reply_to_message_id)
-            update = self._update_of(reply)
-            if instruction is not None and update is not None:
-                client = self._client(instruction, reply)
-                if client is not None:
-                    answers[client] = _Answer(instruction, reply, update)
-        if MODEL not in sent[0].content:
+            if instruction is not None:
+                answered.setdefault(instruction.metadata.dst_node_id, reply)
+        nodes = {name: message.metadata.dst_node_id for name, message in asked.items()}
+        usable, _ = check_replies(nodes, replies, length=self._dim, first_round=introductions)
+        client_of = self._identify(usable, introductions=introductions)
+        answers = {}
+        for sound in usable:
+            reply, client = answered[sound.node], client_of.get(sound.node)
+            if client is not None and client < len(self._groups):
+                instruction = asked[reply.metadata.reply_to_message_id]
+                answers[client] = _Answer(instruction, reply, sound.vector)
+        if introductions:
             # Local models: who joins late meets those that were sent before as well.
             self._introduced |= {
                 client: answer
@@ -91,7 +109,7 @@ class AttackedGrid(PassingGrid):
             seen = answers | self._introduced
         else:
             seen = answers
-        round_number = int(sent[0].metadata.group_id)
+        round_number = round_of(sent[0])
         for attack, clients in self._adversary.colluders_in(round_number):
             random = stream(self._seed, "collusion", round_number, int(clients.argmax()))
             view = self._view(seen, answers, clients, random)
@@ -139,7 +157,7 @@ class AttackedGrid(PassingGrid):
             instructions = [seen[client].instruction for client in numbers.tolist()]
             models = np.array([unpack_any(message.content[MODEL]) for message in instructions])
         return FederationView(
-            round=int(first.metadata.group_id),
+            round=round_of(first),
             work=first.metadata.message_type.partition(".")[2],
             honest=updates[honest],
             own=updates[byzantine],
@@ -151,23 +169,6 @@ class AttackedGrid(PassingGrid):
             random=random,
             rehearse=rehearse,
         )
-
-    def _client(self, instruction: Message, reply: Message) -> int | None:
-        """The client that was asked, as it said in round 1."""
-        node = instruction.metadata.dst_node_id
-        if instruction.metadata.group_id == "1":
-            about = reply.content.get(ABOUT)
-            number = about.get(CLIENT) if isinstance(about, ConfigRecord) else None
-            if isinstance(number, int) and 0 <= number < len(self._groups):
-                self._client_of_node[node] = number
-        return self._client_of_node.get(node)
-
-    def _update_of(self, reply: Message) -> Array | None:
-        try:
-            update = unpack(reply.content[UPDATE], self._dim)
-        except (MalformedVector, ValueError, KeyError):
-            return None
-        return update if np.isfinite(update).all() else None
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         """Not offered: an attack needs all replies of a round together."""

@@ -10,7 +10,7 @@ from tagma.attacks.schedule import Squad
 from tagma.errors import SettingError
 from tagma.rng import stream
 from tagma.settings import Settings, settings_from
-from tagma.wire import MODEL, UPDATE, pack, unpack_any
+from tagma.wire import MODEL, UPDATE, pack, round_of, unpack_any
 
 
 def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
@@ -18,7 +18,7 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     received = message.content.get(MODEL)
     reply = call_next(message, context)
     settings = settings_from(str(context.run_config["overrides"]))
-    round_number = int(message.metadata.group_id)
+    round_number = round_of(message)
     squad = _squad(settings, context)
     attack = None if squad is None else squad.local_in(round_number)
     if squad is None or not (squad.remembers or _forges(attack)):

@@ -7,13 +7,13 @@ from tagma.arrays import Array
 from tagma.attacks.client_mod import byzantine_mod
 from tagma.client.client_cache import client_of
 from tagma.client.local_client import LocalClient
-from tagma.wire import ABOUT, CLIENT, LOSS, METRICS, MODEL, UPDATE, pack, unpack_any
+from tagma.wire import ABOUT, CLIENT, LOSS, METRICS, MODEL, UPDATE, pack, round_of, unpack_any
 
 app = ClientApp()
 
 
 def _client(message: Message, context: Context) -> LocalClient:
-    return client_of(context, int(message.metadata.group_id))
+    return client_of(context, round_of(message))
 
 
 def _reply(message: Message, update: Array) -> Message:

@@ -21,8 +21,7 @@ _WAYS = {
     "ours (preset=tagma)": ("preset=tagma",),
 }
 _CHOSEN = (
-    "clustering", "aggregation", "preset", "strategy", "engine", "quarantine", "readmission",
-    "reply_check", "spectral_filter", "evaluate", "oracle",
+    "clustering", "aggregation", "preset", "strategy", "engine", "evaluate", "oracle",
 )  # fmt: skip
 _HELP = """tagma compare [overrides]: the same federation three ways.
 

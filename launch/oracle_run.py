@@ -5,6 +5,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tagma.launch.engines import inprocess
+from tagma.override import key_of
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import Settings, compose
 from tagma.tasks.task_choice import task_of
@@ -19,10 +20,19 @@ def oracle_errors(settings: Settings) -> dict[str, Any]:
     """What metrics.json says of the same federation with the true clusters given."""
     if not settings.oracle or task_of(settings).truth() is None:
         return {}
-    kept = [text for text in settings.overrides if not text.lstrip("+~").startswith("engine")]
+    own = settings.choice("strategy")
+    kept = [
+        text
+        for text in settings.overrides
+        if key_of(text).partition(".")[0] not in ("engine", "strategy")
+    ]
     # Where Byzantine clients are kept out, the yardstick is a federation without them.
-    without_byzantine = settings.quarantine or settings.reply_check
-    instead = [*_INSTEAD, f"strategy.exclude_byzantine={without_byzantine}"]
+    without_byzantine = bool(own.get("quarantine") or own.get("reply_check"))
+    instead = [
+        *_INSTEAD,
+        f"strategy.exclude_byzantine={without_byzantine}",
+        f"strategy.spectral_filter={bool(own.get('spectral_filter'))}",
+    ]
     with TemporaryDirectory() as scratch:
         inprocess.run(compose([*kept, *instead]), Path(scratch), observer=lambda event: None)
         metrics = read_metrics(Path(scratch))

@@ -27,7 +27,7 @@ from tagma.server.folder_lock import only_writer
 from tagma.server.results.events import both
 from tagma.server.results.run_folder import RESULTS, read_metrics, write_metrics
 from tagma.server.wiring import algorithm_of, warnings_of
-from tagma.settings import CONF, Settings, compose, explain_outside, from_config
+from tagma.settings import CONF, Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
 
 _HELP = """tagma run [overrides]: one federation, from local models to a report.
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> None:
     def job(config: DictConfig) -> None:
         # Hydra would report an exception in its own way, with a traceback.
         try:
-            _job(config)
+            _job()
         except Exception as failure:
             failures.append(failure)
 
@@ -92,11 +92,11 @@ def check(settings: Settings) -> None:
     build("tracking", settings.choice("tracking"))
 
 
-def _job(config: DictConfig) -> None:
+def _job() -> None:
     given = HydraConfig.get().overrides
     # Clients compose for themselves, so they must look for the user's choices where Hydra did.
     places = [text for text in given.hydra if text.startswith("hydra.searchpath=")]
-    settings = from_config(config, [*given.task, *places])
+    settings = compose([*given.task, *places])
     check(settings)
     if settings.resume:
         raise TagmaError("resume=true: use `tagma resume FOLDER`")
@@ -130,11 +130,11 @@ def run(settings: Settings, folder: Path) -> None:
     tracker = build("tracking", settings.choice("tracking"))
     with tracked(tracker, settings, folder) as tracking:
         with RunProgress(settings.rounds + 1) as progress:
-            # The oracle comes first: once metrics.json is there, only the page is missing.
-            oracle = oracle_errors(settings)
             engine(settings, folder, both(progress, tracking.round))
-        metrics = read_metrics(folder) | oracle
-        write_metrics(folder, metrics)
+        metrics = read_metrics(folder)
+        if oracle := oracle_errors(settings):
+            metrics |= oracle
+            write_metrics(folder, metrics)
         write_run_report(folder)
         tracking.end(metrics)
     for warning in metrics["warnings"]:

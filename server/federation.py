@@ -61,7 +61,6 @@ def _run_all(
         algorithm,
         dim=task.dim,
         min_replies=settings.min_replies,
-        quarantine=settings.quarantine,
         on_round=recorder.observe_round,
         state=state,
     )
@@ -70,6 +69,7 @@ def _run_all(
             grid,
             adversary,
             groups=None if truth is None else truth.labels,
+            identify=strategy.identify,
             rehearsal=rehearsal_of(algorithm, lambda: strategy.state, truth, adversary.byzantine),
             dim=task.dim,
             seed=settings.seed,

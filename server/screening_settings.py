@@ -1,20 +1,21 @@
-"""From settings to the rules of screening, and where a rule does not apply, why."""
+"""Where a check that the settings ask for does not apply, and why."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from tagma.plugins import TARGET, locate
 from tagma.settings import Settings
 from tagma.strategies.algorithms.three_stage import State
-from tagma.strategies.screening.standing import Screening
 
 
-def screening_of(settings: Settings) -> Screening:
-    """The rules that are in force."""
-    return Screening(
-        quarantine=settings.quarantine,
-        readmission=settings.readmission,
-        reply_check=settings.reply_check and no_reply_check(settings) is None,
-    )
+def without_useless_checks(settings: Settings) -> Mapping[str, Any]:
+    """The settings of the strategy, without a reply check that cannot be right."""
+    chosen = settings.choice("strategy")
+    if chosen.get("reply_check") and no_reply_check(settings) is not None:
+        return {**chosen, "reply_check": False}
+    return chosen
 
 
 def no_reply_check(settings: Settings) -> str | None:
@@ -34,16 +35,22 @@ def no_reply_check(settings: Settings) -> str | None:
 def notices_of_screening(settings: Settings) -> list[str]:
     """What the user asked for and does not get."""
     found = []
-    if settings.reply_check and (why := no_reply_check(settings)) is not None:
+    chosen = settings.choice("strategy")
+    if chosen.get("reply_check") and (why := no_reply_check(settings)) is not None:
         found.append(f"the reply check is off: {why}")
-    if settings.readmission and not settings.quarantine:
-        found.append("readmission=true has no effect: without quarantine=true nobody has to return")
+    if chosen.get("readmission") and not chosen.get("quarantine"):
+        found.append(
+            "strategy.readmission=true has no effect: without strategy.quarantine=true nobody has "
+            "to return"
+        )
     return found
 
 
 def notices_of_balls(settings: Settings, state: State) -> list[str]:
     """The same, as far as it depends on what stage II found."""
     without = not np.isfinite(state.clustering.radius).any() and not state.clustering.trimmed.any()
-    if not settings.quarantine or not without:
+    if not settings.choice("strategy").get("quarantine") or not without:
         return []
-    return ["quarantine=true had no effect: these clusters have no balls, so nobody is outside"]
+    return [
+        "strategy.quarantine=true had no effect: these clusters have no balls, so nobody is outside"
+    ]

@@ -10,12 +10,12 @@ from tagma.arrays import Array, Labels
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.local.none import NoAttack
 from tagma.errors import SettingError
-from tagma.plugins import TARGET, build, settings_of
+from tagma.plugins import TARGET, build, locate, settings_of
 from tagma.server.partial_labels import partial_labels
-from tagma.server.screening_settings import notices_of_screening, screening_of
+from tagma.server.screening_settings import notices_of_screening, without_useless_checks
 from tagma.settings import Settings
-from tagma.strategies.aggregation import Aggregator, filtered
 from tagma.strategies.aggregation.filtered import REMOVABLE
+from tagma.strategies.algorithms.oracle import Oracle
 from tagma.strategies.algorithms.three_stage import Algorithm, ClusterClients
 from tagma.strategies.clustering import Clusterer, Clustering, random_labels
 from tagma.strategies.clustering.initial_labels import InitialLabels
@@ -32,20 +32,21 @@ def algorithm_of(settings: Settings) -> Algorithm:
     """The algorithm of the settings; only the oracle and partial labels see the truth."""
     algorithm: Algorithm = build(
         "strategy",
-        settings.choice("strategy"),
+        without_useless_checks(settings),
         cluster=_cluster_clients(settings),
-        aggregate=_aggregator(settings),
+        aggregate=aggregator_of(settings.choice("aggregation")),
         optimiser=build("optimiser", settings.choice("optimiser")),
-        truth=task_of(settings).truth(),
-        byzantine=adversary_of(settings).byzantine,
-        screening=screening_of(settings),
+        **_truth_for_the_oracle(settings),
     )
     return algorithm
 
 
-def _aggregator(settings: Settings) -> Aggregator:
-    aggregate = aggregator_of(settings.choice("aggregation"))
-    return filtered(aggregate) if settings.spectral_filter else aggregate
+def _truth_for_the_oracle(settings: Settings) -> dict[str, Any]:
+    """The truth, for our own oracle; no other strategy is given it, whatever its parameters."""
+    chosen = settings.choice("strategy").get(TARGET)
+    if chosen is None or locate(str(chosen), f"strategy.{TARGET}") is not Oracle:
+        return {}
+    return {"truth": task_of(settings).truth(), "byzantine": adversary_of(settings).byzantine}
 
 
 def tolerance_of(settings: Settings) -> float:
@@ -55,7 +56,7 @@ def tolerance_of(settings: Settings) -> float:
         if key in group:
             return min(float(group[key]), 0.5)
     if str(group[TARGET]).endswith(".mean"):
-        return REMOVABLE if settings.spectral_filter else 0.0
+        return REMOVABLE if settings.choice("strategy").get("spectral_filter") else 0.0
     return _USUAL_TOLERANCE
 
 

@@ -11,6 +11,7 @@ for their local model by `invite` and seated by `welcome`, between two rounds. F
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -26,8 +27,7 @@ from tagma.strategies.algorithms.three_stage import NO_CLUSTER, Algorithm, State
 from tagma.strategies.client_identity import Seats
 from tagma.strategies.quorum import enough_replies
 from tagma.strategies.replies import ABSENT, Rejection, Reply, check_losses, check_replies
-from tagma.strategies.screening.late_joining import admit
-from tagma.wire import MODEL, pack
+from tagma.wire import CONFIG, MODEL, ROUND, pack
 
 _log = logging.getLogger("tagma")
 _FIRST = 1
@@ -62,11 +62,7 @@ class Round:
 
 
 class ThreeStage(Strategy):
-    """One model per cluster, by any `Algorithm`; `on_round` is told about every round.
-
-    `quarantine` tells whether late clients that are in no ball are in quarantine like those of
-    round 1, or without a cluster.
-    """
+    """One model per cluster, by any `Algorithm`; `on_round` is told about every round."""
 
     def __init__(
         self,
@@ -74,14 +70,12 @@ class ThreeStage(Strategy):
         *,
         dim: int,
         min_replies: int = 1,
-        quarantine: bool = False,
         on_round: Callable[[Round], None] = lambda round: None,
         state: State | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.dim = dim
         self.min_replies = min_replies
-        self.quarantine = quarantine
         self.on_round = on_round
         self.state = state
         self.losses: dict[int, float] = {}
@@ -102,16 +96,15 @@ class ThreeStage(Strategy):
         """Seat the nodes that answered: in the cluster they were in, the nearest, or none."""
         usable, rejections = self._receive(replies, introductions=True)
         assert self.state is not None
-        for reply in sorted(usable, key=lambda reply: (reply.client, reply.node)):
+        for reply in _by_claim(usable):
             client, known = self._seats.take(reply, self.state, self._online)
             if known:
                 self._round.returned.append(client)
             else:
                 self._round.joined.append(client)
-                self.state = admit(
-                    self.state, client, reply.vector, self._round.number,
-                    quarantine=self.quarantine,
-                )  # fmt: skip
+                self.state = self.algorithm.admit(
+                    self.state, client, reply.vector, self._round.number
+                )
         self._seats.refuse(rejections)
 
     def configure_train(
@@ -166,6 +159,22 @@ class ThreeStage(Strategy):
 
     def summary(self) -> None:
         """Nothing to add to what Flower logs."""
+
+    def identify(self, usable: list[Reply], *, introductions: bool) -> dict[int, int]:
+        """The client behind every node, by seat or, for introductions, by claim; changes nothing.
+
+        A number that is claimed twice, or taken, is nobody's.
+        """
+        seated = self._seats.client_of
+        if not introductions:
+            return seated
+        claims = Counter(reply.client for reply in usable)
+        taken = set(seated.values())
+        return seated | {
+            reply.node: reply.client
+            for reply in usable
+            if reply.client is not None and claims[reply.client] == 1 and reply.client not in taken
+        }
 
     def _send(self, messages: list[Message]) -> list[Message]:
         self._sent = messages
@@ -239,7 +248,7 @@ class ThreeStage(Strategy):
         message_type = work if work == "evaluate" else f"train.{work}"
         records = []
         for model in self.state.models:
-            record = RecordDict()
+            record = _instruction(server_round)
             record[MODEL] = pack(model)
             records.append(record)
         label = dict(zip(self.state.clients.tolist(), self.state.labels.tolist(), strict=True))
@@ -250,7 +259,7 @@ class ThreeStage(Strategy):
                 continue
             node = node_of.get(client, 0)
             if node in online:
-                messages.append(_message(records[cluster], node, message_type, server_round))
+                messages.append(Message(records[cluster], node, message_type))
             else:
                 absent.append((node, client))
         return messages, absent
@@ -259,10 +268,16 @@ class ThreeStage(Strategy):
         return {m.metadata.message_id: m.metadata.dst_node_id for m in self._sent}
 
 
+def _by_claim(usable: list[Reply]) -> list[Reply]:
+    return sorted(usable, key=lambda reply: (reply.client, reply.node))
+
+
 def _introductions(nodes: list[int]) -> list[Message]:
-    instruction = RecordDict()
-    return [_message(instruction, node, "train.local_model", _FIRST) for node in nodes]
+    instruction = _instruction(_FIRST)
+    return [Message(instruction, node, "train.local_model") for node in nodes]
 
 
-def _message(content: RecordDict, node: int, message_type: str, server_round: int) -> Message:
-    return Message(content, node, message_type, group_id=str(server_round))
+def _instruction(server_round: int) -> RecordDict:
+    content = RecordDict()
+    content[CONFIG] = ConfigRecord({ROUND: server_round})
+    return content

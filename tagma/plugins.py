@@ -14,13 +14,15 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from tagma.errors import SettingError
 
 TARGET = "_target_"
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def locate(path: str, key: str) -> Callable[..., Any]:
@@ -61,14 +63,24 @@ def settings_of(
     accepted = inspect.signature(plugin).parameters
     injected = {name: value for name, value in given.items() if name in accepted}
     model = _model_of(plugin, frozenset(injected))
+    found = checked(model, group, values)
+    return {name: getattr(found, name) for name in model.model_fields} | injected
+
+
+def checked(model: type[Model], group: str, values: Mapping[str, Any], **given: Any) -> Model:
+    """The model of these values; a wrong one is a `SettingError` that names its key."""
+    known = [name for name in model.model_fields if name not in given]
     for name, value in values.items():
-        if name not in model.model_fields:
-            raise SettingError(f"{group}.{name}", value, unknown(name, list(model.model_fields)))
+        if name not in known:
+            raise SettingError(_key(group, name), value, unknown(name, known))
     try:
-        checked = model(**values)
+        return model(**values, **given)
     except ValidationError as error:
         raise _as_setting_error(group, values, error) from None
-    return {name: getattr(checked, name) for name in model.model_fields} | injected
+
+
+def _key(group: str, name: str) -> str:
+    return f"{group}.{name}" if group else name
 
 
 def unknown(name: str, known: list[str]) -> str:
@@ -106,11 +118,11 @@ def _as_setting_error(
     first = error.errors()[0]
     path = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
-        return SettingError(f"{group}.{path}", "", "is required")
+        return SettingError(_key(group, path), "", "is required")
     reasons = [first["msg"]]
     name = str(first["loc"][0])
     if first["input"] is values.get(name):  # not a part of it; a union gives one reason per kind
         path = name
         reasons = [each["msg"] for each in error.errors() if each["loc"][0] == name]
     said = [reason.removeprefix("Input ").removeprefix("Value error, ") for reason in reasons]
-    return SettingError(f"{group}.{path}", first["input"], ", or ".join(dict.fromkeys(said)))
+    return SettingError(_key(group, path), first["input"], ", or ".join(dict.fromkeys(said)))

@@ -9,10 +9,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from inspect import signature
 from pathlib import Path
 from threading import Lock
-from types import MappingProxyType
 from typing import Annotated, Any
 
 from annotated_types import Ge, Gt
@@ -23,72 +21,74 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from pydantic import BaseModel, ConfigDict
 
 from tagma import conf
 from tagma.errors import SettingError, TagmaError
-from tagma.plugins import settings_of, unknown
+from tagma.override import key_of
+from tagma.plugins import checked, unknown
 
 CONF = Path(conf.__file__).parent
 GROUPS = (
     "task", "solver", "strategy", "clustering", "aggregation", "optimiser", "attack", "engine",
     "tracking",
 )  # fmt: skip
+RENAMED = {
+    "task.machines": "task.clients",
+    "attack.machines": "attack.clients",
+    "quarantine": "strategy.quarantine",
+    "readmission": "strategy.readmission",
+    "reply_check": "strategy.reply_check",
+    "spectral_filter": "strategy.spectral_filter",
+}
+"""Keys of earlier versions, and what they are called now."""
+_HYDRAS = ("hydra.searchpath",)
 _LOCK = Lock()
 _ADOPTED: "dict[tuple[str, ...], Settings]" = {}
 
 
-class Settings:
-    """The composed configuration: top-level values as attributes, groups as mappings."""
+class Settings(BaseModel):
+    """The composed configuration: top-level values as attributes, groups as mappings.
 
-    def __init__(
-        self,
-        *,
-        rounds: Annotated[int, Ge(0)],
-        seed: Annotated[int, Ge(0)],
-        quarantine: bool,
-        readmission: bool,
-        reply_check: bool,
-        spectral_filter: bool,
-        evaluate: bool,
-        oracle: bool,
-        start_timeout: Annotated[float, Gt(0)],
-        round_timeout: Annotated[float, Gt(0)],
-        min_replies: Annotated[int, Ge(1)],
-        checkpoint_every: Annotated[int, Ge(0)],
-        resume: bool,
-        output: str | None,
-        groups: Mapping[str, Mapping[str, Any]],
-        overrides: tuple[str, ...],
-    ) -> None:
-        self.rounds = rounds
-        self.seed = seed
-        self.quarantine = quarantine
-        self.readmission = readmission
-        self.reply_check = reply_check
-        self.spectral_filter = spectral_filter
-        self.evaluate = evaluate
-        self.oracle = oracle
-        self.start_timeout = start_timeout
-        self.round_timeout = round_timeout
-        self.min_replies = min_replies
-        self.checkpoint_every = checkpoint_every
-        self.resume = resume
-        self.output = output
-        self.groups = groups
-        self.overrides = overrides
+    Compared and hashed by identity: parts that are built once per run are cached by it.
+    """
 
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"groups": dict(self.groups)}
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    rounds: Annotated[int, Ge(0)]
+    seed: Annotated[int, Ge(0)]
+    evaluate: bool
+    oracle: bool
+    start_timeout: Annotated[float, Gt(0)]
+    round_timeout: Annotated[float, Gt(0)]
+    min_replies: Annotated[int, Ge(1)]
+    checkpoint_every: Annotated[int, Ge(0)]
+    resume: bool
+    output: str | None
+    groups: Mapping[str, Mapping[str, Any]]
+    overrides: tuple[str, ...]
 
     def choice(self, group: str) -> Mapping[str, Any]:
         """The settings of one group, for example `choice("task")`."""
         return self.groups[group]
 
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
 
 def compose(overrides: Sequence[str]) -> Settings:
-    """Compose and check; every mistake of the user is a one-line `TagmaError`."""
-    key = tuple(overrides)
+    """Compose and check, once per process; every mistake is a one-line `TagmaError`.
+
+    Of Hydra's own settings only `hydra.searchpath` says what is composed; others are left out.
+    """
+    key = tuple(text for text in overrides if key_of(text) in _HYDRAS or not _is_hydras(text))
     return _ADOPTED.get(key) or _compose(key)
+
+
+def _is_hydras(text: str) -> bool:
+    return key_of(text).partition(".")[0].partition("/")[0] == "hydra"
 
 
 def compose_seeds(overrides: Sequence[str], seeds: Sequence[int]) -> list[Settings]:
@@ -113,6 +113,9 @@ def _compose(overrides: tuple[str, ...]) -> Settings:
 
 
 def _composed(overrides: tuple[str, ...]) -> DictConfig:
+    for text in overrides:
+        if (new := RENAMED.get(key_of(text))) is not None:
+            raise TagmaError(f"{text}: is called {new} now")
     with _LOCK, _own_hydra():
         try:
             return hydra_compose("config", list(overrides))
@@ -143,12 +146,7 @@ def from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
     for group, value in groups.items():
         if not isinstance(value, dict):
             raise SettingError(group, value, f"must be one of {', '.join(choices(group))}")
-    values = plain
-    given = {"groups": MappingProxyType(groups), "overrides": tuple(overrides)}
-    try:
-        return Settings(**settings_of(Settings, "", values, given))
-    except SettingError as error:
-        raise TagmaError(str(error).removeprefix(".")) from None
+    return checked(Settings, "", plain, groups=groups, overrides=tuple(overrides))
 
 
 @lru_cache(maxsize=32)
@@ -205,7 +203,7 @@ def is_setting(key: str) -> bool:
     top = key.partition(".")[0]
     if top != key:
         return top in GROUPS
-    return key in GROUPS or key == "preset" or key in signature(Settings).parameters
+    return key in GROUPS or key == "preset" or key in Settings.model_fields
 
 
 def _known_keys(overrides: Sequence[str], wrong: str) -> list[str]:

@@ -13,7 +13,7 @@ from io import BytesIO
 
 import numpy as np
 from flwr.app import Array as WireArray
-from flwr.app import ArrayRecord
+from flwr.app import ArrayRecord, ConfigRecord, Message
 
 from tagma.arrays import Array
 
@@ -25,6 +25,8 @@ UPDATE = "update"
 """The record of a reply that carries the client's vector."""
 ABOUT, CLIENT = "about", "client"
 """In round 1 a reply also says, in the record ABOUT, which number its client has."""
+CONFIG, ROUND = "config", "server-round"
+"""The record of an instruction that says in which round it is given, under Flower's own names."""
 METRICS, LOSS = "metrics", "loss"
 """The record of a reply to an evaluation, and the key of the loss in it."""
 
@@ -70,6 +72,15 @@ def unpack(record: object, length: int) -> Array:
     if len(array.data) != len(header) + 8 * length or not array.data.startswith(header):
         raise MalformedVector("malformed bytes")
     return np.frombuffer(array.data, dtype="<f8", offset=len(header))
+
+
+def round_of(instruction: Message) -> int:
+    """The round in which an instruction was given."""
+    config = instruction.content[CONFIG]
+    assert isinstance(config, ConfigRecord)
+    number = config[ROUND]
+    assert isinstance(number, int)
+    return number
 
 
 def unpack_any(record: object) -> Array:

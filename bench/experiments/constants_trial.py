@@ -17,7 +17,6 @@ from tagma.strategies.algorithms.three_stage import ThreeStageAlgorithm
 from tagma.strategies.clustering import density
 from tagma.strategies.clustering.density.constants import DEFAULTS, Constants
 from tagma.strategies.screening.reply_check import Limits
-from tagma.strategies.screening.standing import Screening
 
 _TIMES = (0.5, 0.8, 1.25, 2)
 
@@ -46,7 +45,9 @@ def stage_three_trial(*, seed: int) -> dict[str, Any]:
                 cluster=lambda clients, local_models: density(local_models),
                 aggregate=filtered(mean, factor=factor, removable=removable),
                 optimiser=GradientStep(step=1.0),
-                screening=Screening(quarantine=True, reply_check=True, limits=limits),
+                quarantine=True,
+                reply_check=True,
+                limits=limits,
             )
             state = descend(algorithm, federation, 20, flipped=byzantine)
             error = estimation_error(state.models, federation.truth.centres)

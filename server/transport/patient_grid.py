@@ -182,8 +182,7 @@ class PatientGrid(PassingGrid):
         now = time.monotonic()
         due = [q for q in waiting if self._due(q, started) <= now < deadline - self._usual(q)]
         if due:
-            number = due[0].message.metadata.group_id
-            _log.warning("round %s: asking again, %d without an answer", number, len(due))
+            _log.warning("asking again: %d messages without an answer", len(due))
         for question in due:
             question.names |= {self._push_once(_copy(question.message, deadline - now))} - {""}
             question.sent = time.monotonic()
@@ -209,5 +208,5 @@ def _copy(message: Message, seconds: float) -> Message:
     metadata = message.metadata
     return Message(
         message.content, metadata.dst_node_id, metadata.message_type,
-        ttl=min(seconds, metadata.ttl), group_id=metadata.group_id,
+        ttl=min(seconds, metadata.ttl),
     )  # fmt: skip

@@ -29,10 +29,16 @@ class Oracle(ThreeStageAlgorithm):
         aggregate: Aggregator,
         optimiser: Optimiser,
         exclude_byzantine: bool = False,
+        spectral_filter: bool = False,
     ) -> None:
         if truth is None:
             raise SettingError("strategy", "oracle", "needs a task whose true clusters are known")
-        super().__init__(cluster=self._given_clusters, aggregate=aggregate, optimiser=optimiser)
+        super().__init__(
+            cluster=self._given_clusters,
+            aggregate=aggregate,
+            optimiser=optimiser,
+            spectral_filter=spectral_filter,
+        )
         self._truth = truth
         self._honest = np.flatnonzero(~byzantine)
         self._exclude_byzantine = exclude_byzantine

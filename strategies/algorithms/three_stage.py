@@ -1,12 +1,12 @@
 """The three-stage algorithm as a state machine on arrays, without Flower.
 
-    begin(clients, local_models)             -> state    stage II: clusters and K warm-started
-    models advance(state, clients, updates) -> state    stage III: one aggregation in every cluster
+    begin(clients, local_models)      -> state    stage II: clusters and K warm-started models
+    advance(state, clients, updates)  -> state    stage III: one aggregation in every cluster
+    admit(state, client, local_model) -> state    a client that comes later
 
-The state is everything the server knows between two rounds;
-`tagma.strategies.screening.late_joining` adds clients to it, `tagma.server.checkpoint` writes and
-reads it. `tagma.strategies.flower` connects the client to Flower; tests and experiments can drive
-it directly.
+The state is everything the server knows between two rounds; `tagma.server.checkpoint` writes and
+reads it. `tagma.strategies.flower` connects the algorithm to Flower; tests and experiments can
+drive it directly.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,11 @@ from typing import Protocol
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.strategies.aggregation import Aggregator
+from tagma.strategies.aggregation import Aggregator, filtered
 from tagma.strategies.algorithms.optimiser import Optimiser
 from tagma.strategies.clustering import Clustering
+from tagma.strategies.screening.placement import place
+from tagma.strategies.screening.reply_check import DEFAULTS, Limits
 from tagma.strategies.screening.standing import NO_SCREENING, Replies, Screening, Standing
 
 ClusterClients = Callable[[Labels, Array], Clustering]
@@ -96,9 +98,12 @@ class Algorithm(Protocol):
     def advance(self, state: State, clients: Labels, updates: Array) -> State:
         """The state after one more round; clients that sent nothing usable are left out."""
 
+    def admit(self, state: State, client: int, local_model: Array, round_number: int) -> State:
+        """The state with one more client, which came after round 1."""
+
 
 class ThreeStageAlgorithm:
-    """Algorithm 1 of the paper."""
+    """Algorithm 1 of the paper; what goes beyond it is off by default (`strategies.screening`)."""
 
     def __init__(
         self,
@@ -106,18 +111,45 @@ class ThreeStageAlgorithm:
         cluster: ClusterClients,
         aggregate: Aggregator,
         optimiser: Optimiser,
-        screening: Screening = NO_SCREENING,
+        quarantine: bool = False,
+        readmission: bool = False,
+        reply_check: bool = False,
+        spectral_filter: bool = False,
+        limits: Limits = DEFAULTS,
     ) -> None:
         self._cluster = cluster
-        self._aggregate = aggregate
+        self._aggregate = filtered(aggregate) if spectral_filter else aggregate
         self._optimiser = optimiser
-        self._screening = screening
+        self._screening = Screening(quarantine, readmission, reply_check, limits)
         self.work = optimiser.work
 
     def begin(self, clients: Labels, local_models: Array) -> State:
         """Stage II; the models start at the cluster centres."""
         return State.after(
             clients, local_models, self._cluster(clients, local_models), self._screening
+        )
+
+    def admit(self, state: State, client: int, local_model: Array, round_number: int) -> State:
+        """The newcomer joins the cluster whose ball holds its local model.
+
+        Clustering anew would move clients between clusters in mid-run, and one Byzantine client
+        could trigger it at will. A newcomer that no ball holds waits in quarantine where the run
+        has one, with the model of the nearest cluster; else without a cluster, and is not asked.
+        A clustering without balls takes everybody. Cost O(K d + m d).
+        """
+        clustering = state.clustering
+        members = np.bincount(clustering.labels[~clustering.trimmed], minlength=clustering.k)
+        found = place(local_model, clustering.centres, clustering.radius, members)
+        row = int(np.searchsorted(state.clients, client))
+        placed = found.inside or self._screening.quarantine
+        return replace(
+            state,
+            clients=np.insert(state.clients, row, client),
+            local_models=np.insert(state.local_models, row, local_model, axis=0),
+            labels=np.insert(state.labels, row, found.cluster if placed else NO_CLUSTER),
+            trimmed=np.insert(state.trimmed, row, not found.inside),
+            joined=np.insert(state.joined, row, round_number),
+            standing=state.standing.with_newcomer(row, quarantined=not found.inside),
         )
 
     def advance(self, state: State, clients: Labels, updates: Array) -> State:

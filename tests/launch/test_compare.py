@@ -19,7 +19,12 @@ def test_what_makes_the_difference_cannot_be_set():
 
 @pytest.mark.parametrize(
     "setting",
-    ["quarantine=true", "readmission=true", "reply_check=false", "spectral_filter=true"],
+    [
+        "strategy.quarantine=true",
+        "strategy.readmission=true",
+        "strategy.reply_check=false",
+        "strategy.spectral_filter=true",
+    ],
 )
 def test_stages_that_the_presets_choose_cannot_be_set(setting):
     with pytest.raises(TagmaError, match=f"{setting}: tagma compare chooses this itself"):

@@ -14,6 +14,7 @@ from tagma.server.checkpoint import CHECKPOINT, load_checkpoint
 from tagma.server.federation import run_federation
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
+from tagma.wire import round_of
 from tests.conftest import SMALL
 from tests.launch.test_cli import tagma
 
@@ -26,7 +27,7 @@ def run(folder, *overrides, dies_in=None):
     """Run a small federation whose server may die in the middle of a round."""
 
     def client(message, context):
-        if dies_in is not None and int(message.metadata.group_id) == dies_in:
+        if dies_in is not None and round_of(message) == dies_in:
             raise KeyboardInterrupt
         return client_app(message, context)
 
@@ -139,7 +140,7 @@ def test_a_client_that_is_gone_after_a_resume_is_reported(tmp_path):
 
 def test_two_runs_do_not_write_to_one_folder(tmp_path):
     def meddler(message, context):
-        if message.metadata.group_id == "3":
+        if round_of(message) == 3:
             with pytest.raises(TagmaError, match="another run is still writing there"):
                 run(tmp_path)
         return client_app(message, context)

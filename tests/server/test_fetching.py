@@ -27,7 +27,7 @@ class Client:
         self.ways, self.objects, self.replies = list(ways), {}, {}
         self.names, self.pulled, self.confirmed = [], [], 0
         for node in range(len(ways)):
-            question = Message(RecordDict(), node, "train", group_id="1")
+            question = Message(RecordDict(), node, "train")
             question.metadata.__dict__["_message_id"] = question.object_id
             content = RecordDict({"a": ConfigRecord({"node": node}), "b": pack([1.0 * node] * 9)})
             reply = Message(content, reply_to=question)

@@ -8,7 +8,7 @@ from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.server.federation import run_federation
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
-from tagma.wire import UPDATE, pack
+from tagma.wire import UPDATE, pack, round_of
 from tests.conftest import SMALL
 
 ODD = 7
@@ -88,7 +88,7 @@ def test_with_quarantine_a_late_outsider_gets_the_model_but_has_no_influence(tmp
             reply.content[UPDATE] = pack(np.full(5, 1e6))
         return reply
 
-    rules = ("attack=none", "quarantine=true", "oracle=false")
+    rules = ("attack=none", "strategy.quarantine=true", "oracle=false")
     late = dict.fromkeys(range(2, 9), NODE)
     metrics, grid = run(tmp_path, late, *rules, client=byzantine_client)
     assert metrics["participation"]["quarantined"] == metrics["screening"]["quarantined"] == [ODD]
@@ -141,7 +141,7 @@ def test_nobody_takes_a_seat_by_its_number_alone(tmp_path):
 
 def test_a_cluster_with_too_few_replies_keeps_its_model_and_says_so(tmp_path):
     def silent(message, context):
-        if message.metadata.group_id == "3" and context.node_config["partition-id"] % 4:
+        if round_of(message) == 3 and context.node_config["partition-id"] % 4:
             raise RuntimeError("no")
         return client_app(message, context)
 

@@ -89,7 +89,7 @@ class Nodes:
 
 def messages(*nodes, kind="train.gradient"):
     TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1
-    return [Message(RecordDict(), node, kind, group_id="2") for node in nodes]
+    return [Message(RecordDict(), node, kind) for node in nodes]
 
 
 def patient_of(clock, grid):
@@ -271,8 +271,8 @@ class Losing(InProcessGrid):
     def pull_messages(self, message_ids):
         kept = []
         for reply in super().pull_messages(message_ids):
-            place = (reply.metadata.group_id, reply.metadata.src_node_id)
-            if sum(map(int, place)) % 3 == 0 and place not in self.lost:
+            place = (reply.metadata.message_type, reply.metadata.src_node_id)
+            if place[1] % 3 == 0 and place not in self.lost:
                 self.lost.add(place)
             else:
                 kept.append(reply)

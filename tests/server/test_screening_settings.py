@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from tagma.errors import SettingError
-from tagma.server.screening_settings import no_reply_check, notices_of_screening, screening_of
+from tagma.server.screening_settings import (
+    no_reply_check,
+    notices_of_screening,
+    without_useless_checks,
+)
 from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
 
@@ -25,8 +29,8 @@ from tagma.settings import compose
     ],
 )
 def test_the_reply_check_needs_a_solver_that_declares_to_find_minimisers(settings, why):
-    composed = compose([*settings, "reply_check=true"])
-    assert screening_of(composed).reply_check == (why is None)
+    composed = compose([*settings, "strategy.reply_check=true"])
+    assert without_useless_checks(composed)["reply_check"] == (why is None)
     if why is None:
         assert no_reply_check(composed) is None
         assert notices_of_screening(composed) == []
@@ -41,22 +45,29 @@ def own(task, data):
 
 
 def test_a_solver_of_the_users_own_is_relied_on_only_if_it_says_so():
-    composed = compose(["~solver.ridge", f"solver._target_={__name__}.own", "reply_check=true"])
+    composed = compose(
+        ["~solver.ridge", f"solver._target_={__name__}.own", "strategy.reply_check=true"]
+    )
     assert "solver=own does not send" in no_reply_check(composed)
 
 
 def test_readmission_without_quarantine_is_named():
-    (notice,) = notices_of_screening(compose(["readmission=true"]))
-    assert "readmission=true has no effect" in notice
-    assert notices_of_screening(compose(["readmission=true", "quarantine=true"])) == []
+    (notice,) = notices_of_screening(compose(["strategy.readmission=true"]))
+    assert "strategy.readmission=true has no effect" in notice
+    assert (
+        notices_of_screening(compose(["strategy.readmission=true", "strategy.quarantine=true"]))
+        == []
+    )
 
 
 @pytest.mark.parametrize(
     ("clustering", "balls"), [("kmeans", False), ("density", True), ("trimmed_kmeans", True)]
 )
 def test_quarantine_without_balls_is_named(clustering, balls, run_small):
-    metrics = run_small("attack=none", "quarantine=true", f"clustering={clustering}", "rounds=1")
-    named = any("quarantine=true had no effect" in text for text in metrics["warnings"])
+    metrics = run_small(
+        "attack=none", "strategy.quarantine=true", f"clustering={clustering}", "rounds=1"
+    )
+    named = any("strategy.quarantine=true had no effect" in text for text in metrics["warnings"])
     assert named != balls
     assert all((c["error_bound"] is not None) == balls for c in metrics["clusters"])
 

@@ -1,10 +1,21 @@
 import numpy as np
 import pytest
 
-from tagma.strategies.algorithms.three_stage import NO_CLUSTER, State
+from tagma.strategies.aggregation import mean
+from tagma.strategies.algorithms.optimiser import GradientStep
+from tagma.strategies.algorithms.three_stage import NO_CLUSTER, State, ThreeStageAlgorithm
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.quorum import enough_replies
-from tagma.strategies.screening.late_joining import admit
+
+
+def admit(before, client, local_model, round_number, quarantine=False):
+    algorithm = ThreeStageAlgorithm(
+        cluster=lambda clients, local_models: before.clustering,
+        aggregate=mean,
+        optimiser=GradientStep(step=1.0),
+        quarantine=quarantine,
+    )
+    return algorithm.admit(before, client, local_model, round_number)
 
 
 def state(radius=1.0):

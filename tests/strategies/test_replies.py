@@ -9,7 +9,7 @@ TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1
 
 
 def instruction(node):
-    message = Message(RecordDict(), node, "train.local_model", group_id="1")
+    message = Message(RecordDict(), node, "train.local_model")
     message.metadata.__dict__["_message_id"] = f"to-{node}"
     return message
 

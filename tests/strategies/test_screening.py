@@ -4,8 +4,7 @@ from tagma.strategies.aggregation import mean
 from tagma.strategies.algorithms.optimiser import GradientStep, LocalSteps
 from tagma.strategies.algorithms.three_stage import ThreeStageAlgorithm
 from tagma.strategies.clustering import Clustering
-from tagma.strategies.screening.late_joining import admit
-from tagma.strategies.screening.standing import Screening, Standing, _among
+from tagma.strategies.screening.standing import Standing, _among
 
 CLIENTS = np.arange(12)
 
@@ -34,7 +33,7 @@ def federation(optimiser=None, *, outside=(), seed=0, **rules):
         cluster=one_cluster,
         aggregate=mean,
         optimiser=optimiser or GradientStep(step=1.0),
-        screening=Screening(**rules),
+        **rules,
     )
     return algorithm, algorithm.begin(CLIENTS, local_models), local_models
 
@@ -175,7 +174,7 @@ def test_those_in_quarantine_are_no_judges_and_get_no_strikes():
 def test_a_late_client_in_quarantine_is_let_go_on_the_same_evidence():
     algorithm, state, local_models = federation(quarantine=True, readmission=True)
     late = 6 * np.ones(8) / np.sqrt(8)  # the ball ends at 5, for a newcomer at 5.4
-    state = admit(state, 12, late, 2, quarantine=True)
+    state = algorithm.admit(state, 12, late, 2)
     everyone = np.append(CLIENTS, 12)
     for number in range(3):
         assert state.standing.quarantined.tolist() == [False] * 12 + [True], number
