@@ -88,11 +88,9 @@ def _shared_out(who: Mapping[str, Mapping[str, Any]], order: Labels) -> dict[str
             last = ceil_of(so_far, count)
             masks[key][free[first:last]] = taken[free[first:last]] = True
             first = last
-        if 2 * taken.sum() >= count:
+        if taken.all():
             name = "fraction" if own["clients"] is None else "clients"
-            raise SettingError(
-                f"{key}.{name}", own[name], f"makes {taken.sum()} of {count} clients Byzantine"
-            )
+            raise SettingError(f"{key}.{name}", own[name], "leaves no honest client")
     return masks
 
 
@@ -164,7 +162,7 @@ def _resolved(key: str, entry: Any) -> dict[str, Any]:
 
 def _who(
     *,
-    fraction: Annotated[float, Ge(0), Lt(0.5)] = 0.0,
+    fraction: Annotated[float, Ge(0), Lt(1)] = 0.0,
     clients: list[Annotated[int, Ge(0)]] | None = None,
 ) -> None:
     """The settings that say who attacks."""

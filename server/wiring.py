@@ -74,10 +74,15 @@ def warnings_of(settings: Settings) -> list[str]:
                 found.append(f"{phase.key}: no client is Byzantine, so nobody attacks")
     beta = settings.choice("aggregation").get("beta")
     fraction = float(adversary_of(settings).byzantine.mean())
-    if beta is not None and float(beta) < fraction:
+    if fraction >= 0.5:
+        found.append(
+            f"{fraction:.0%} of the clients are Byzantine: no defence here promises anything from "
+            "one half on"
+        )
+    elif beta is not None and float(beta) < fraction:
         found.append(
             f"aggregation.beta={beta} is below the share {fraction:.2g} of Byzantine clients: the "
-            "trimmed mean cannot remove all Byzantine clients"
+            "trimmed mean cannot remove all of them"
         )
     return found
 

@@ -48,7 +48,7 @@ class MeanEstimation:
         min_cluster: Count,
         samples: Count,
         clients: Count | None,
-        adversarial: Annotated[float, Ge(0), Lt(0.5)],
+        adversarial: Annotated[float, Ge(0), Lt(1)],
         seed: int,
     ) -> None:
         if min_cluster < samples:

@@ -10,6 +10,7 @@ from tagma.attacks.local.sign_flip import SignFlip
 from tagma.client.app import app as client_app
 from tagma.errors import SettingError
 from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.server.wiring import warnings_of
 from tagma.settings import compose
 from tests.attacks.recording import updates_under
 from tests.conftest import SMALL
@@ -96,7 +97,14 @@ def test_a_node_cannot_be_started_as_a_byzantine_client_who_sees_everything():
         local_attack(settings, context_of(5, byzantine=True), 1)
 
 
-@pytest.mark.parametrize("fraction", ["0.5", "0.7", "-0.1", "many"])
-def test_half_or_more_byzantine_clients_are_refused(fraction):
+@pytest.mark.parametrize("fraction", ["0.999", "1.0", "-0.1", "many"])
+def test_a_share_that_leaves_nobody_honest_or_is_none_is_refused(fraction):
     with pytest.raises(SettingError, match=f"attack.fraction={fraction}"):
         adversary_of(compose([f"attack.fraction={fraction}"]))
+
+
+def test_from_one_half_on_a_warning_says_that_nothing_is_promised():
+    settings = compose([*SMALL, "attack.fraction=0.5"])
+    assert adversary_of(settings).byzantine.mean() == 0.5
+    assert any("from one half on" in text for text in warnings_of(settings))
+    assert not any("one half" in text for text in warnings_of(compose([*SMALL])))
