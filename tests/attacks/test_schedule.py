@@ -31,7 +31,7 @@ def test_clients_can_be_named_by_number():
         ("attack.clients=[20]", "attack.clients=20: there are 20 clients, from 0"),
         ("attack.clients=[-1]", "attack.clients.0=-1"),
         ("attack.clients=3", "attack.clients=3"),
-        ("attack.clients=[0,1,2,3,4,5,6,7,8,9]", "makes 10 of 20 clients Byzantine"),
+        (f"attack.clients={list(range(20))}".replace(" ", ""), "leaves no honest client"),
         ("attack.start=0", "attack.start=0"),
         ("attack.stop=x", "attack.stop=x"),
         ("attack.start=5 attack.stop=3", "attack.stop=3: is before the first round, start=5"),
@@ -66,7 +66,7 @@ def test_squads_share_out_the_clients_that_one_attack_would_have():
             "[{name:sign_flop,fraction:0.1}]",
             "attack.attacks.0.name=sign_flop: there is no such choice",
         ),
-        ("[{name:sign_flip,fraction:0.3},{name:alie,fraction:0.3}]", "makes 12 of 20"),
+        ("[{name:sign_flip,fraction:0.6},{name:alie,fraction:0.4}]", "leaves no honest client"),
         (
             "[{name:sign_flip,fraction:0.1,scales:3}]",
             "attack.attacks.0.scales=3: there is no such setting",

@@ -183,7 +183,7 @@ def test_the_task_brings_its_solver_and_attack_and_the_user_may_choose_others():
     ("given", "message"),
     [
         ("attack=poisoned_regression", "attack=poisoned_regression: needs task=mixture_regression"),
-        ("attack.fraction=0.7", "attack.fraction=0.7: should be less than 0.5"),
+        ("attack.fraction=1.5", "attack.fraction=1.5: should be less than 1"),
         ("task.gamma=0", "task.gamma=0: should be greater than 0"),
         ("task.scaling=log", "task.scaling=log"),
     ],
