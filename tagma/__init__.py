@@ -6,10 +6,8 @@ and so on, and never otherwise: nothing of ours can shadow a user's module, or b
 """
 
 import sys
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
 
 __version__ = "0.1.0"
 
@@ -26,9 +24,7 @@ class _RoomFinder:
     """Finds the packages beside this one; what else lies there (tests, docs) is no part of it."""
 
     @staticmethod
-    def find_spec(
-        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(name: str, *_: object) -> ModuleSpec | None:
         return PathFinder.find_spec(name, [str(_HERE.parent)]) if name in _ROOMS else None
 
 
