@@ -275,8 +275,9 @@ def test_a_grid_runs_among_modules_of_the_same_names(installed, workplace):
 
 
 @slow
-@pytest.mark.parametrize("engine", ["inprocess", "ray"])
-@pytest.mark.parametrize("way", ["target", "name"])
+@pytest.mark.parametrize(
+    ("engine", "way"), [("inprocess", "target"), ("inprocess", "name"), ("ray", "name")]
+)
 def test_a_plugin_of_the_user_is_found_on_every_engine(installed, workplace, checkout, engine, way):
     place = workplace()
     named = ["attack=mine", f"hydra.searchpath=[file://{place}/conf]"]
@@ -285,8 +286,8 @@ def test_a_plugin_of_the_user_is_found_on_every_engine(installed, workplace, che
         "run", *RUN, *choice, f"engine={engine}", "oracle=false", "hydra.run.dir=out", cwd=place
     )
     assert json.loads((place / "out/metrics.json").read_text())["engine"] == engine
-    edited = (installed.site / "tagma").exists()
-    assert_loaded_once(place, installed.site / "tagma" if edited else checkout)
+    inside = installed.site / "tagma"
+    assert_loaded_once(place, inside if inside.exists() else checkout)
 
 
 @slow

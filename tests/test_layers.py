@@ -155,6 +155,18 @@ def test_no_two_files_have_one_name():
     assert twice <= {"__init__.py", "app.py"}  # the ServerApp and the ClientApp
 
 
+def test_the_architecture_names_files_and_functions_that_are_there():
+    page = (ROOT / "docs/architecture.md").read_text()
+    named = re.findall(r"`([\w/]+/[\w.]*)`(?:\s+`(\w+)`)?", page)
+    assert len(named) > 50
+    for place, name in named:
+        if place.endswith(".py"):
+            text = (ROOT / place).read_text()
+            assert not name or re.search(rf"^(def|class) {name}\b", text, re.M), f"{place} {name}"
+        elif "NAME" not in place and "/" in place.rstrip("/"):
+            assert (ROOT / place).is_dir(), place
+
+
 @pytest.mark.parametrize(
     "file", sorted(ROOT.glob("conf/*/*.yaml")), ids=lambda p: p.parent.name + "/" + p.stem
 )
