@@ -1,4 +1,4 @@
-"""Exit 0 if somebody is well: health.py URL [CA certificate]. A refusal is an answer, too."""
+"""Exit 0 if a server answers: health.py URL [CA certificate]. A refusal is an answer, too."""
 
 import ssl
 import sys

@@ -40,7 +40,7 @@ _COMMANDS = {
     "register": "tagma.launch.deploy.registration",
     "node": "tagma.launch.deploy.node",
     "proxy": "tagma.launch.deploy.proxy",
-    "compose": "tagma.launch.deploy.compose",
+    "compose": "tagma.launch.deploy.compose_file",
 }
 
 

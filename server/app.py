@@ -5,10 +5,10 @@ from pathlib import Path
 
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
-from flwr.superlink.grid.inmemory_grid import InMemoryGrid
 
 from tagma.server.federation import run_federation
 from tagma.server.results.events import print_event
+from tagma.server.transport.flower_superlink import InMemoryGrid
 from tagma.server.transport.patient_grid import PatientGrid
 from tagma.settings import settings_from
 from tagma.tasks.task_choice import task_of

@@ -11,9 +11,9 @@ from itertools import chain
 
 import numpy as np
 from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
-from flwr.common.constant import ErrorCode
 
 from tagma.arrays import Array
+from tagma.flower_private import ErrorCode
 from tagma.wire import ABOUT, CLIENT, LOSS, METRICS, UPDATE, MalformedVector, unpack
 
 _LARGEST = 1e150

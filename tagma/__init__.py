@@ -5,10 +5,31 @@ beside this one; installed, they are inside of it. Either way they are imported 
 and so on, and never otherwise: nothing of ours can shadow a user's module, or be shadowed by it.
 """
 
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 __version__ = "0.1.0"
 
-_HERE = Path(__file__).parent
-if not (_HERE / "server").is_dir() and (_HERE.parent / "server").is_dir():
-    __path__.append(str(_HERE.parent))
+_HERE = Path(__file__).resolve().parent
+_ROOMS = {
+    f"{__name__}.{room}"
+    for room in (
+        "attacks", "bench", "client", "conf", "launch", "report", "server", "strategies", "tasks",
+    )
+}  # fmt: skip
+
+
+class _RoomFinder:
+    """Finds the packages beside this one; what else lies there (tests, docs) is no part of it."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> ModuleSpec | None:
+        return PathFinder.find_spec(name, [str(_HERE.parent)]) if name in _ROOMS else None
+
+
+# One finder, also where another Tagma was imported before, as Flower does with app bundles. It is
+# the first, because that of an editable install would find the packages of its own checkout.
+sys.meta_path[:] = [each for each in sys.meta_path if getattr(each, "__module__", "") != __name__]
+if not (_HERE / "server").is_dir():
+    sys.meta_path.insert(0, _RoomFinder)

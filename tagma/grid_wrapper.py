@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from flwr.app import Message, RecordDict
-from flwr.proto.node_pb2 import NodeInfo
 from flwr.serverapp import Grid
-from flwr.supercore.run import Run
+
+from tagma.flower_private import NodeInfo, Run
 
 
 class PassingGrid(Grid):

@@ -12,10 +12,10 @@ from functools import lru_cache
 from io import BytesIO
 
 import numpy as np
-from flwr.app import Array as WireArray
 from flwr.app import ArrayRecord, ConfigRecord, Message
 
 from tagma.arrays import Array
+from tagma.flower_private import numpy_array
 
 VECTOR = "vector"
 """The only key of a record that carries a vector."""
@@ -49,11 +49,8 @@ def pack(vector: Array) -> ArrayRecord:
     """The record for a vector of any real dtype."""
     vector = np.ascontiguousarray(vector, dtype="<f8")
     data = _header(vector.size) + vector.tobytes()
-    # Array's own constructor spends most of its time finding out which arguments it was given.
-    array = WireArray.__new__(WireArray)
-    array.__dict__.update(dtype="float64", shape=(vector.size,), stype=_NUMPY, data=data)
     record = ArrayRecord()
-    record[VECTOR] = array
+    record[VECTOR] = numpy_array((vector.size,), data)
     return record
 
 

@@ -19,19 +19,18 @@ import shlex
 import signal
 import sys
 import sysconfig
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any, NoReturn
 
-TESTED = "1.41.0"
+from tagma import flower_private
+
 COMMAND = "flower-superexec"
 _EXECUTOR = "SubprocessExecutor"
 _SMALL = ["task.clients=2", "task.clusters=1", "task.dim=1", "task.samples=2", "attack=none"]
-_OWN = {"tagma", "tasks", "strategies", "attacks", "client", "server", "conf"}
 
 
 def shim(folder: Path) -> Path:
@@ -53,24 +52,21 @@ def shim(folder: Path) -> Path:
 
 def main() -> None:
     """Run `flower-superexec` with forked clients, or as it is."""
-    if version("flwr") != TESTED or not hasattr(os, "fork"):
+    if not flower_private.IS_TESTED or not hasattr(os, "fork"):
         real = str(Path(sysconfig.get_path("scripts")) / COMMAND)
         os.execv(real, [real, *sys.argv[1:]])
-    from flwr.supercore.cli import flower_superexec
-    from flwr.supercore.superexec.executor import factory
-    from flwr.supernode.runtime.run_clientapp import run_clientapp
+    from tagma.server.transport import flower_executor as flower
 
-    helper = _start_helper(run_clientapp)
+    helper = _start_helper(flower)
     # The one place where Flower's program is changed: which executor its factory makes.
-    setattr(factory, _EXECUTOR, _forking(getattr(factory, _EXECUTOR), helper))
+    setattr(flower.factory, _EXECUTOR, _forking(getattr(flower.factory, _EXECUTOR), helper))
     sys.argv[0] = COMMAND
-    flower_superexec()
+    flower.flower_superexec()
 
 
 def _forking(executor: type[Any], helper: IO[str]) -> type[Any]:
     """Flower's executor, but for client tasks while the helper is there."""
-    from flwr.supercore.constant import TaskType
-    from flwr.supercore.superexec.executor import LaunchResult
+    from tagma.server.transport.flower_executor import LaunchResult, TaskType
 
     class ForkingExecutor(executor):  # type: ignore[misc]
         def launch(self, spec: Any) -> Any:
@@ -84,7 +80,7 @@ def _forking(executor: type[Any], helper: IO[str]) -> type[Any]:
     return ForkingExecutor
 
 
-def _start_helper(run_clientapp: Callable[..., None]) -> IO[str]:
+def _start_helper(flower: ModuleType) -> IO[str]:
     """Fork the helper; what is written to the result are its tasks, one JSON object a line.
 
     It is forked before Flower does anything, so that it has no threads and no connections.
@@ -92,14 +88,14 @@ def _start_helper(run_clientapp: Callable[..., None]) -> IO[str]:
     reader, writer = os.pipe()
     if os.fork() == 0:
         os.close(writer)
-        _help(os.fdopen(reader, encoding="utf-8"), run_clientapp)
+        _help(os.fdopen(reader, encoding="utf-8"), flower)
     os.close(reader)
     # A helper that is gone must be an error of the write, not a signal.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     return os.fdopen(writer, "w", encoding="utf-8")
 
 
-def _help(tasks: IO[str], run_clientapp: Callable[..., None]) -> NoReturn:
+def _help(tasks: IO[str], flower: ModuleType) -> NoReturn:
     """Import, then fork for every task, until the executor is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for clients
@@ -109,7 +105,7 @@ def _help(tasks: IO[str], run_clientapp: Callable[..., None]) -> NoReturn:
             tasks.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            _run_client(run_clientapp, json.loads(line))
+            _run_client(flower, json.loads(line))
     os._exit(0)
 
 
@@ -124,24 +120,22 @@ def _import_ahead() -> None:
     """Import what a client needs, then forget our own part of it."""
     with suppress(Exception):  # whatever is wrong shows where the client runs
         warm_up()
-    for name in [name for name in sys.modules if name.partition(".")[0] in _OWN]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tagma"]:
         del sys.modules[name]
 
 
-def _run_client(run_clientapp: Callable[..., None], spec: dict[str, Any]) -> NoReturn:
-    from flwr.supercore.tls import validate_and_resolve_root_certificates
-
+def _run_client(flower: ModuleType, spec: dict[str, Any]) -> NoReturn:
     code = 1
     try:
         if spec["suppress_output"]:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)
-        run_clientapp(
+        flower.run_clientapp(
             runtime_api_address=spec["runtime_api_address"],
             token=spec["token"],
             insecure=spec["insecure"],
-            certificates=validate_and_resolve_root_certificates(
+            certificates=flower.validate_and_resolve_root_certificates(
                 spec["root_certificates_path"], spec["insecure"]
             ),
             parent_pid=spec["parent_pid"],

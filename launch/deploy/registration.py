@@ -10,15 +10,18 @@ from pathlib import Path
 import httpx
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.serialization import load_ssh_public_key
-from flwr.proto.control_pb2 import RegisterNodeRequest
-from flwr.supercore.control import ControlHttpClient
-from flwr.supercore.error import ApiErrorCode, FlowerError
-from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
-from flwr.supercore.primitives.asymmetric import public_key_to_bytes
 
 from tagma.errors import EngineError, TagmaError
 from tagma.launch.console import say
 from tagma.launch.deploy.keys import CA
+from tagma.server.transport.flower_control import (
+    ApiErrorCode,
+    ControlHttpClient,
+    FlowerError,
+    RegisterNodeRequest,
+    RuntimeVersionHttpInterceptor,
+    public_key_to_bytes,
+)
 
 
 def main(arguments: list[str]) -> None:

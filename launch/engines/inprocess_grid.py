@@ -9,12 +9,18 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import count
 
-from flwr.app import Array, ArrayRecord, Context, Error, Message, RecordDict
-from flwr.app.metadata import Metadata
-from flwr.common.constant import ErrorCode
+from flwr.app import Context, Error, Message, RecordDict
 from flwr.serverapp import Grid
-from flwr.supercore.run import Run
-from flwr.supercore.task_identity import TaskIdentity
+
+from tagma.flower_private import (
+    ErrorCode,
+    Run,
+    answer_from,
+    answer_to,
+    be_server,
+    name_message,
+    own_copy,
+)
 
 _SERVER_NODE = 1
 _FIRST_CLIENT_NODE = 2
@@ -26,10 +32,7 @@ class InProcessGrid(Grid):
     """A grid of `clients` clients that take turns; one such run per process at a time."""
 
     def __init__(self, client: Client, clients: int, overrides: str) -> None:
-        # Flower reads the identity of the sender from process-wide variables.
-        TaskIdentity.task_id = 1
-        TaskIdentity.run_id = 1
-        TaskIdentity.node_id = _SERVER_NODE
+        be_server(_SERVER_NODE)
         self._client = client
         self._run = Run.create_empty(run_id=1)
         self._ids = count(1)
@@ -86,14 +89,14 @@ class InProcessGrid(Grid):
         return [self._replies.pop(name) for name in message_ids if name in self._replies]
 
     def _exchange(self, message: Message) -> Message:
-        message.metadata.__dict__["_message_id"] = str(next(self._ids))
+        name_message(message, str(next(self._ids)))
         try:
-            reply = self._client(_own_copy(message), self._contexts[message.metadata.dst_node_id])
+            reply = self._client(own_copy(message), self._contexts[message.metadata.dst_node_id])
             if not isinstance(reply, Message):
                 raise TypeError(f"the client returned {type(reply).__name__} instead of a Message")
             # As over a network, who answered and what is not for the client to say.
-            reply.metadata.__dict__["_src_node_id"] = message.metadata.dst_node_id
-            reply.metadata.__dict__["_reply_to_message_id"] = message.metadata.message_id
+            answer_from(reply, message.metadata.dst_node_id)
+            answer_to(reply, message.metadata.message_id)
         except (Exception, SystemExit) as problem:  # a client may fail in any way
             reply = Message(_error(problem), reply_to=message)
         return reply
@@ -104,19 +107,3 @@ def _error(problem: BaseException) -> Error:
     with suppress(Exception):
         reason = f"{reason}: {problem}"
     return Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, reason)
-
-
-def _own_copy(message: Message) -> Message:
-    content = message.content.copy()
-    for name, record in content.items():
-        content[name] = own = record.copy()
-        if isinstance(own, ArrayRecord):
-            for key, array in own.items():
-                copy = Array.__new__(Array)
-                copy.__dict__.update(array.__dict__)
-                own[key] = copy
-    metadata = Metadata.__new__(Metadata)
-    metadata.__dict__.update(message.metadata.__dict__)
-    received = Message.__new__(Message)
-    received.__dict__.update(_metadata=metadata, _content=content, _error=None)
-    return received

@@ -16,7 +16,7 @@ import sysconfig
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pathlib import Path
 from ssl import create_default_context
 from typing import IO
@@ -25,6 +25,7 @@ from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
 import tomli_w
 
+import tagma
 from tagma.errors import EngineError
 from tagma.launch.engines.process_guard import Shelter
 
@@ -114,7 +115,7 @@ def environment(folder: Path, threads: int) -> dict[str, str]:
         **dict.fromkeys(blas, str(threads)),
         **os.environ,
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
-        "PYTHONPATH": _import_path(),
+        "PYTHONPATH": _import_path(folder),
         "PYTHONUNBUFFERED": "1",
         "COLUMNS": "200",
         "NO_PROXY": direct,
@@ -130,14 +131,20 @@ def environment(folder: Path, threads: int) -> dict[str, str]:
     }
 
 
-def _import_path() -> str:
-    """The launcher's own import path, in its order, and the folder of `server` if not on it."""
+def _import_path(folder: Path) -> str:
+    """The launcher's own import path, in its order.
+
+    Where Tagma is not found along it, as in an editable install, a folder comes first that has
+    Tagma and nothing else: the checkout itself has folders by names that users' modules may have.
+    """
     path = [os.path.abspath(entry) for entry in sys.path]
-    spec = find_spec("server")
-    if spec is None or not spec.submodule_search_locations:
-        raise EngineError("the package `server` cannot be imported: install tagma again")
-    root = os.path.dirname(os.path.abspath(spec.submodule_search_locations[0]))
-    return os.pathsep.join(path if root in path else [root, *path])
+    found = PathFinder.find_spec("tagma", path)
+    if found is None or found.origin != tagma.__file__:
+        alone = folder / "import"
+        alone.mkdir()
+        (alone / "tagma").symlink_to(Path(tagma.__file__).parent, target_is_directory=True)
+        path.insert(0, str(alone))
+    return os.pathsep.join(path)
 
 
 def command_path(name: str, env: Mapping[str, str]) -> str:

@@ -32,11 +32,11 @@ from statistics import median
 
 import httpx
 from flwr.app import Message
-from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
-from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
 
+from tagma.flower_private import ErrorCode, answer_to
 from tagma.grid_wrapper import PassingGrid
+from tagma.server.transport.flower_superlink import ObjectPushError
 from tagma.server.transport.reply_fetcher import Fetcher
 from tagma.server.transport.superlink_calls import Link
 
@@ -137,7 +137,7 @@ class PatientGrid(PassingGrid):
                 if name == first and not reply.has_error():
                     self._note_time(question, started)
                 del waiting[first]
-                reply.metadata.__dict__["_reply_to_message_id"] = first
+                answer_to(reply, first)
                 replies.append(reply)
             if self._lossy:
                 self._ask_again(waiting.values(), started, deadline)

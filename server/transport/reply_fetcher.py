@@ -15,22 +15,21 @@ from typing import Any
 
 import httpx
 from flwr.app import Error, Message, Metadata
-from flwr.app.message import make_message
-from flwr.common.constant import ErrorCode
-from flwr.common.serde import message_from_proto
-from flwr.proto.message_pb2 import (
-    Message as ProtoMessage,
-)
-from flwr.proto.message_pb2 import (
+from flwr.serverapp import Grid
+
+from tagma.flower_private import ErrorCode
+from tagma.server.transport.flower_superlink import (
+    HttpGrid,
     ObjectTree,
+    ProtoMessage,
+    PullAppMessagesRequest,
+    PullAppMessagesResponse,
     PullObjectRequest,
     PullObjectResponse,
+    RunNotRunningException,
+    make_message,
+    message_from_proto,
 )
-from flwr.proto.runtime_pb2 import PullAppMessagesRequest, PullAppMessagesResponse
-from flwr.serverapp import Grid
-from flwr.supercore.run import RunNotRunningException
-from flwr.superlink.grid.http_grid import HttpGrid
-
 from tagma.server.transport.superlink_calls import Link, passing
 
 _TURN = 2.0

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 import httpx
 from flwr.serverapp import Grid
-from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
-from flwr.supercore.retry import RetryInvoker
+
+from tagma.server.transport.flower_superlink import ObjectPushError, RetryInvoker
 
 _PAUSE = 1.0
 _PATIENCE = 60.0

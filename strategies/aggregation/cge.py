@@ -18,4 +18,6 @@ def cge(updates: Rows, *, fraction: Fraction) -> Aggregate:
     rows only. Cost O(m d).
     """
     m = len(updates)
-    return mean_of(updates, smallest(norms(updates)[0], m - count(fraction, m, (m - 1) // 2)))
+    return Aggregate(
+        *mean_of(updates, smallest(norms(updates)[0], m - count(fraction, m, (m - 1) // 2)))
+    )

@@ -32,7 +32,7 @@ def mda(updates: Rows, *, fraction: Fraction) -> Aggregate:
             f"leaves out {f} of {m} rows; mda is exact and takes at most {_LARGEST}",
         )  # fmt: skip
     squared = Geometry(updates).pairwise()
-    return mean_of(updates, np.array(sorted(_smallest_diameter(squared, m - f))))
+    return Aggregate(*mean_of(updates, np.array(sorted(_smallest_diameter(squared, m - f)))))
 
 
 def _smallest_diameter(squared: Array, number: int) -> set[int]:

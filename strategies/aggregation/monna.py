@@ -28,4 +28,4 @@ def monna(
     if reference is not None:
         trusted = updates.position(reference)
     nearest = smallest(squared[trusted], m - count(fraction, m, (m - 1) // 2))
-    return mean_of(updates, nearest)
+    return Aggregate(*mean_of(updates, nearest))

@@ -1,18 +1,17 @@
-"""The mean of chosen rows, as an aggregate."""
+"""Rows chosen by their scores or distances, and their mean."""
 
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.strategies.aggregation.aggregate import Aggregate
 from tagma.strategies.numerics.row_blocks import Rows
 
 
-def mean_of(rows: Rows, chosen: Labels) -> Aggregate:
-    """The mean of the rows with these numbers."""
+def mean_of(rows: Rows, chosen: Labels) -> tuple[Array, Mask, Array]:
+    """The mean of the rows with these numbers, which rows entered, and their weights."""
     kept = np.zeros(len(rows), dtype=bool)
     kept[chosen] = True
     weights = kept / kept.sum()
-    return Aggregate(rows.combine(weights), kept, weights)
+    return rows.combine(weights), kept, weights
 
 
 def most_central(squared: Array) -> int:

@@ -94,11 +94,10 @@ def filter_subset(
             break
         subset = np.delete(subset, _far_out(projections, noise, len(subset) - least))
         iterations += 1
-    mean = mean_of(rows, subset)
-    assert mean.kept is not None
+    estimate, kept, _ = mean_of(rows, subset)
     return Filtered(
-        estimate=mean.estimate,
-        kept=mean.kept,
+        estimate=estimate,
+        kept=kept,
         deviation=deviation,
         bound=bound,
         iterations=iterations,

@@ -7,7 +7,7 @@ import yaml
 
 from tagma.attacks.adversary import adversary_of
 from tagma.errors import SettingError, TagmaError
-from tagma.launch.deploy.compose import compose_file
+from tagma.launch.deploy.compose_file import compose_file
 from tagma.settings import compose
 from tests.launch.test_cli import tagma
 

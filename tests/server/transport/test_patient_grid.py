@@ -13,8 +13,7 @@ from tagma.client.app import app as client_app
 from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.server.federation import run_federation
 from tagma.server.results.run_folder import read_metrics
-from tagma.server.transport import patient_grid
-from tagma.server.transport import superlink_calls as link
+from tagma.server.transport import patient_grid, superlink_calls
 from tagma.server.transport.patient_grid import PatientGrid
 from tagma.settings import compose, join_overrides
 from tests.conftest import SMALL
@@ -26,7 +25,7 @@ NEVER = math.inf
 def clock(monkeypatch):
     """Time passes by sleeping only."""
     now = SimpleNamespace(seconds=1000.0, pauses=[])
-    for module in (patient_grid, link):
+    for module in (patient_grid, superlink_calls):
         monkeypatch.setattr(module.time, "monotonic", lambda: now.seconds)
 
     def sleep(seconds):

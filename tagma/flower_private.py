@@ -1,0 +1,101 @@
+"""What we use of Flower beyond its public packages, and the one check of its version.
+
+Any release of Flower may change it, so it is nowhere else: here is what clients and messages need,
+in `tagma.server.transport` what is slow to import and only a server or a launcher needs. All other
+files import `flwr.app`, `flwr.serverapp` and `flwr.clientapp` alone. With another version than the
+tested one a line says so; a part that is missing there is an error of one line.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import flwr
+from flwr.app import Array, ArrayRecord, Message, Metadata
+
+from tagma.errors import TagmaError
+
+TESTED = "1.41.0"
+"""The version that pyproject.toml pins."""
+IS_TESTED = flwr.__version__ == TESTED
+if not IS_TESTED:
+    logging.getLogger("tagma").warning(
+        "Flower %s is installed, Tagma is tested with %s: pip install flwr==%s",
+        flwr.__version__, TESTED, TESTED,
+    )  # fmt: skip
+
+
+@contextmanager
+def private_parts() -> Iterator[None]:
+    """Around imports of private names: what is missing in another version is one clear line."""
+    try:
+        yield
+    except ImportError as missing:
+        raise TagmaError(
+            f"Flower {flwr.__version__} lacks what Tagma uses of {TESTED} ({missing}): "
+            f"pip install flwr=={TESTED}"
+        ) from None
+
+
+with private_parts():
+    from flwr.common.constant import ErrorCode  # what Flower's own error replies mean
+    from flwr.proto.node_pb2 import NodeInfo  # in the signature of Grid.get_nodes
+    from flwr.supercore.run import Run  # in the signature of Grid.set_run
+    from flwr.supercore.task_identity import TaskIdentity
+
+__all__ = [
+    "IS_TESTED", "TESTED", "ErrorCode", "NodeInfo", "Run", "answer_from", "answer_to", "be_server",
+    "name_message", "numpy_array", "own_copy", "private_parts",
+]  # fmt: skip
+
+
+def be_server(node: int) -> None:
+    """Let this process send messages as a server: Flower reads the sender from global variables."""
+    TaskIdentity.task_id = TaskIdentity.run_id = 1
+    TaskIdentity.node_id = node
+
+
+def name_message(message: Message, name: str) -> None:
+    """Give a message the id that a SuperLink would; Flower has no setter for it."""
+    message.metadata.__dict__["_message_id"] = name
+
+
+def answer_to(reply: Message, name: str) -> None:
+    """Say which message a reply answers."""
+    reply.metadata.__dict__["_reply_to_message_id"] = name
+
+
+def answer_from(reply: Message, node: int) -> None:
+    """Say which node a reply comes from."""
+    reply.metadata.__dict__["_src_node_id"] = node
+
+
+def numpy_array(shape: tuple[int, ...], data: bytes) -> Array:
+    """An `Array` of float64 from its bytes in NumPy's npy format.
+
+    Its own constructor spends most of its time finding out which arguments it was given.
+    """
+    array = Array.__new__(Array)
+    array.__dict__.update(dtype="float64", shape=shape, stype="numpy.ndarray", data=data)
+    return array
+
+
+def own_copy(message: Message) -> Message:
+    """A message as its receiver would have it: nothing in it is shared but immutable bytes.
+
+    Flower copies by serialising, which costs more than all else that an exchange in one process
+    does.
+    """
+    content = message.content.copy()
+    for name, record in content.items():
+        content[name] = own = record.copy()
+        if isinstance(own, ArrayRecord):
+            for key, array in own.items():
+                copy = Array.__new__(Array)
+                copy.__dict__.update(array.__dict__)
+                own[key] = copy
+    metadata = Metadata.__new__(Metadata)
+    metadata.__dict__.update(message.metadata.__dict__)
+    received = Message.__new__(Message)
+    received.__dict__.update(_metadata=metadata, _content=content, _error=None)
+    return received
