@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
             f"{path}: inputs have {data.inputs.shape[1]} columns, the models {models.shape[1]}"
         )
     local = solver_of(settings)(task, data).model
-    clusters = read_metrics(folder)["clusters"]
+    clusters = _clusters(folder)
     radii = np.array([np.inf if c["radius"] is None else c["radius"] for c in clusters])
     members = np.array([c["size"] - c["trimmed"] for c in clusters])
     found = place(local, centres, radii, members)
@@ -83,7 +83,19 @@ def _settings(folder: Path) -> Settings:
         places = [text for text in of_run["hydra"] if key_of(text) == SEARCHPATH]
         return compose([*of_run["task"], *places])
     except (OSError, YAMLError, OmegaConfBaseException, LookupError, TypeError) as problem:
-        raise TagmaError(f"{folder}: its settings in .hydra cannot be read ({problem})") from None
+        reason = " ".join(str(problem).split())
+        raise TagmaError(f"{folder}: its settings in .hydra cannot be read ({reason})") from None
+
+
+def _clusters(folder: Path) -> list[dict[str, Any]]:
+    try:
+        clusters = read_metrics(folder)["clusters"]
+        return [
+            {key: each[key] for key in ("radius", "size", "trimmed", "suspect")}
+            for each in clusters
+        ]
+    except (ValueError, LookupError, TypeError) as problem:
+        raise TagmaError(f"{folder / METRICS}: cannot be read ({problem})") from None
 
 
 def _models(folder: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from tagma.attacks.adversary import adversary_of
 from tagma.errors import SettingError, TagmaError
 from tagma.launch.deploy.compose import compose_file
 from tagma.settings import compose
-from tests.launch.test_cli import tagma
+from tests.command import tagma
 
 ROOT = Path(__file__).parents[2]
 

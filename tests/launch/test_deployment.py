@@ -19,7 +19,7 @@ from tagma.launch.deploy.node import node_command, node_environment
 from tagma.launch.engines.loopback import loopback
 from tagma.launch.engines.process_guard import guarded
 from tagma.launch.engines.superlink import free_port
-from tests.launch.test_cli import tagma
+from tests.command import tagma, tagma_process
 from tests.launch.test_ray import metrics, processes_with
 
 pytestmark = pytest.mark.multiprocess
@@ -29,7 +29,7 @@ TASK = [
     "attack=sign_flip", "attack.fraction=0.33", "oracle=false", "evaluate=false",
 ]  # fmt: skip
 _HANG = 600
-"""Seconds after which something hangs, on the busiest client."""
+"""Seconds after which something hangs, on the busiest host."""
 TWO = ["task.clients=2", "task.clusters=1", "attack=none", *TASK[2:5], *TASK[7:]]
 
 
@@ -103,7 +103,7 @@ def test_a_run_whose_server_is_killed_names_the_command_that_resumes_it(tmp_path
     assert f"go on from its last round with: tagma resume {folder}" in errors
     assert errors.splitlines()[-1].startswith("tagma: error: the run did not complete")
     assert not (folder / "metrics.json").exists()
-    done = tagma("resume", str(folder), cwd=tmp_path)
+    done = tagma_process("resume", str(folder), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     tagma("run", *TWO, "rounds=3", "hydra.run.dir=whole", cwd=tmp_path)
     errors = "estimation_error_per_round"
@@ -248,6 +248,6 @@ def test_a_superlink_that_does_not_answer_is_one_line(tmp_path):
     make_keys(tmp_path / "keys", nodes=1, superlink=["localhost"])
     own = ["engine=deployment", f"engine.address=127.0.0.1:{free_port()}"]
     own += [f"engine.root_certificates={tmp_path}/keys/ca.crt", *TWO, "hydra.run.dir=out"]
-    done = tagma("run", *own, cwd=tmp_path)
+    done = tagma_process("run", *own, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("tagma: error: the run was not accepted: ")
