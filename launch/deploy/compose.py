@@ -89,7 +89,7 @@ def compose_file(
             raise TagmaError(f"{text}: is decided by {decided}")
     small = [text for text in _SMALL if text.partition("=")[0] not in chosen]
     where = [text for text in _WHERE if text.partition("=")[0] not in chosen]
-    # The server needs to know how many lie to score the run, and the nodes by what attack.
+    # The server needs the number of Byzantine clients to score the run, the nodes the attack.
     attacking = [f"attack={attack}"]
     if byzantine:
         attacking.append(f"attack.fraction={byzantine / nodes!r}")

@@ -11,6 +11,8 @@ from tagma.settings import CONF, compose
 from tagma.tasks.task_choice import task_of
 from tests.conftest import SMALL
 
+pytestmark = pytest.mark.xdist_group("assign")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

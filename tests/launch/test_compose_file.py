@@ -1,4 +1,4 @@
-"""The docker-compose file: who is on which network, and who lies."""
+"""The docker-compose file: who is on which network, and who is Byzantine."""
 
 from pathlib import Path
 
