@@ -14,9 +14,9 @@ from io import StringIO
 
 import hydra
 
+from tagma.choices import CONF
 from tagma.environment import environment
 from tagma.errors import TagmaError
-from tagma.settings import CONF
 
 _TAKE_SETTINGS = ("run", "compare")
 _WAYS = [f"{way}={shell}" for way in ("install", "uninstall") for shell in ("bash", "zsh", "fish")]

@@ -3,11 +3,12 @@ import shutil
 import numpy as np
 import pytest
 
+from tagma.choices import CONF
 from tagma.errors import TagmaError
 from tagma.launch.assign import main
 from tagma.launch.cli import main as tagma
 from tagma.launch.run import main as run
-from tagma.settings import CONF, compose
+from tagma.settings import compose
 from tagma.tasks.task_choice import task_of
 from tests.conftest import SMALL
 
