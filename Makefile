@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+# One process for each core; tests that share a costly fixture stay together.
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 ROOMS := attacks bench client conf launch report server strategies tasks
 
-.PHONY: run bench test lint types unit demo demo-down test-compose lock clean help
+.PHONY: run bench quick test full lint types unit demo demo-down test-compose lock clean help
 
 help:   ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -17,7 +19,13 @@ run: $(VENV)/.installed   ## the default experiment; ARGS="attack=sign_flip" cha
 bench: $(VENV)/.installed   ## a grid of attacks and defences; ARGS="seeds=5 bench.workers=1" changes it
 	@$(BIN)/tagma bench quick $(ARGS)
 
-test: lint types unit   ## everything that must pass
+quick: lint types   ## while you work, under two minutes: no other processes, no browser
+	$(PYTEST) -m "not multiprocess and not browser and not slow" $(ARGS)
+
+test: lint types unit   ## what must pass before a change is done, within ten minutes
+
+full: lint types   ## everything, the slow tests too
+	$(PYTEST) $(ARGS)
 
 lint: $(VENV)/.installed-dev   ## style
 	$(BIN)/ruff check .
@@ -30,8 +38,8 @@ types: $(VENV)/.installed-dev .types   ## static types
 	@rm -rf $@ && mkdir -p $@/tagma
 	@cd $@/tagma && ln -s ../../tagma/*.py ../../tagma/py.typed $(ROOMS:%=../../%) .
 
-unit: $(VENV)/.installed-dev   ## tests
-	$(BIN)/pytest -n 2 $(ARGS)
+unit: $(VENV)/.installed-dev   ## tests, but for the slow ones
+	$(PYTEST) -m "not slow" $(ARGS)
 
 demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker and docker-compose
 	@docker/demo.sh

@@ -2,58 +2,60 @@
 
 from math import isfinite
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from safetensors import SafetensorError
 from safetensors.numpy import load_file
+from yaml import YAMLError
 
+from tagma.choices import SEARCHPATH
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.errors import TagmaError
+from tagma.launch.command_line import CommandLine
 from tagma.launch.console import say
+from tagma.override import key_of
 from tagma.server.results.run_folder import METRICS, MODELS, read_metrics
 from tagma.settings import Settings, compose
 from tagma.strategies.screening.placement import place
 from tagma.tasks.task import Data, SquaredDistance, Task
 from tagma.tasks.task_choice import task_of
 
-_HELP = """tagma assign FOLDER DATA.npz [--model FILE.npy]: which cluster a new client belongs to.
+_HELP = """Which cluster a client belongs to that was not there when a run was made.
 
-FOLDER is that of a finished `tagma run`. DATA.npz holds the client's examples: `inputs`, n rows,
-and `targets`, n numbers (not for tasks without targets). Its local model is found as the run's
-clients found theirs, and compared with the clusters: the nearest one whose ball holds it is its
-own, and --model saves that cluster's model. A client that no ball holds fits none.
+FOLDER is that of a finished `tagma run`. DATA is an .npz file of the client's examples: `inputs`,
+n rows, and `targets`, n numbers (not for tasks without targets). Its local model is found as the
+run's clients found theirs, and compared with the clusters: the nearest one whose ball holds it is
+its own. A client that no ball holds fits none.
 
+  tagma assign outputs/2026-11-16/12-00-00 mine.npz
   tagma assign outputs/2026-11-16/12-00-00 mine.npz --model mine.npy"""
 
 
 def main(arguments: list[str]) -> None:
     """Place one client."""
-    if not arguments or "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
-    save = None
-    if "--model" in arguments[:-1]:
-        at = arguments.index("--model")
-        save = Path(arguments[at + 1])
-        arguments = arguments[:at] + arguments[at + 2 :]
-    if len(arguments) != 2:
-        raise TagmaError("tagma assign needs a run folder and a data file; see tagma assign --help")
-    folder, path = map(Path, arguments)
+    parser = CommandLine("assign", _HELP)
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="of the finished run")
+    parser.add_argument("data", type=Path, metavar="DATA", help="the client's examples")
+    parser.add_argument("--model", type=Path, metavar="FILE", help="save its cluster's model here")
+    given = parser.read(arguments)
+    folder, path, save = given.folder, given.data, given.model
     settings = _settings(folder)
     task = task_of(settings)
     data = _data(path, task)
-    tensors = load_file(folder / MODELS)
-    models = tensors["models"]
+    models, centres = _models(folder)
     if data.inputs.shape[1] != models.shape[1]:
         raise TagmaError(
             f"{path}: inputs have {data.inputs.shape[1]} columns, the models {models.shape[1]}"
         )
     local = solver_of(settings)(task, data).model
-    clusters = read_metrics(folder)["clusters"]
+    clusters = _clusters(folder)
     radii = np.array([np.inf if c["radius"] is None else c["radius"] for c in clusters])
     members = np.array([c["size"] - c["trimmed"] for c in clusters])
-    found = place(local, tensors["centres"], radii, members)
+    found = place(local, centres, radii, members)
     cluster = found.cluster
     measure = f"{found.distance:.2f} of its ball" if isfinite(found.distance) else "it has no ball"
     if not found.inside:
@@ -72,11 +74,36 @@ def main(arguments: list[str]) -> None:
 
 
 def _settings(folder: Path) -> Settings:
-    overrides = folder / ".hydra" / "overrides.yaml"
-    if not (folder / METRICS).is_file() or not overrides.is_file():
+    """The run's own settings, with the places where it looked for the user's choices."""
+    if not (folder / METRICS).is_file() or not (folder / ".hydra").is_dir():
         raise TagmaError(f"{folder}: is not the folder of a finished tagma run")
-    kept = [str(text) for text in OmegaConf.load(overrides)]
-    return compose([text for text in kept if not text.lstrip("+~").startswith("hydra")])
+    try:
+        given: Any = OmegaConf.to_container(OmegaConf.load(folder / ".hydra" / "hydra.yaml"))
+        of_run = given["hydra"]["overrides"]
+        places = [text for text in of_run["hydra"] if key_of(text) == SEARCHPATH]
+        return compose([*of_run["task"], *places])
+    except (OSError, YAMLError, OmegaConfBaseException, LookupError, TypeError) as problem:
+        reason = " ".join(str(problem).split())
+        raise TagmaError(f"{folder}: its settings in .hydra cannot be read ({reason})") from None
+
+
+def _clusters(folder: Path) -> list[dict[str, Any]]:
+    try:
+        clusters = read_metrics(folder)["clusters"]
+        return [
+            {key: each[key] for key in ("radius", "size", "trimmed", "suspect")}
+            for each in clusters
+        ]
+    except (ValueError, LookupError, TypeError) as problem:
+        raise TagmaError(f"{folder / METRICS}: cannot be read ({problem})") from None
+
+
+def _models(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        tensors = load_file(folder / MODELS)
+        return tensors["models"], tensors["centres"]
+    except (OSError, KeyError, SafetensorError) as problem:
+        raise TagmaError(f"{folder / MODELS}: cannot be read ({problem})") from None
 
 
 def _data(path: Path, task: Task) -> Data:

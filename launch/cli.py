@@ -1,16 +1,18 @@
 """The `tagma` command and its subcommands."""
 
+import errno
 import os
 import signal
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib import import_module
 
 from tagma import __version__
 from tagma.errors import TagmaError
 from tagma.launch.console import fail, say, show_log
 
-_HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while some clients lie.
+_HELP = f"""Tagma {__version__}: federated learning in unknown clusters, with Byzantine clients.
 
   tagma run [overrides]       one federation, from local models to a report
   tagma resume FOLDER         go on with a run that broke off
@@ -25,6 +27,7 @@ _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, while s
   tagma keys, register, node, proxy   the parts of a deployment, one by one
 
 Each has --help. Try: tagma run attack=sign_flip attack.fraction=0.2
+Tab completion: eval "$(tagma run -sc install=bash)"; fish: tagma run -sc install=fish | source
 Mistakes are reported in one line; --debug (or HYDRA_FULL_ERROR=1) shows where they arose."""
 
 _COMMANDS = {
@@ -44,6 +47,9 @@ _COMMANDS = {
 }
 
 
+_COMPLETION = ("-sc", "--shell-completion")
+
+
 def main() -> None:
     """Entry point: exits with 0 only if what was asked for was done."""
     arguments = sys.argv[1:]
@@ -56,10 +62,12 @@ def main() -> None:
         say(_HELP)
     elif name == "--version":
         say(__version__)
-    elif name not in _COMMANDS:
-        fail(f"{name}: there is no such command; known: {', '.join(_COMMANDS)}")
-    else:
+    elif name in _COMMANDS or name in _COMPLETION:
         _run(name, arguments[1:], debug)
+    else:
+        close = get_close_matches(name, _COMMANDS, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(_COMMANDS)}"
+        fail(f"{name}: there is no such command; {hint}")
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -73,8 +81,7 @@ def _run(name: str, arguments: list[str], debug: bool) -> None:
     sys.path.append(os.getcwd())
     show_log("tagma.tasks")
     try:
-        command: Callable[[list[str]], None] = import_module(_COMMANDS[name]).main
-        command(arguments)
+        _call(name, arguments)
     except TagmaError as error:
         if debug:
             raise
@@ -83,10 +90,35 @@ def _run(name: str, arguments: list[str], debug: bool) -> None:
         fail("interrupted", code=130)
     except BrokenPipeError:
         os._exit(1)
+    except OSError as error:
+        if debug:
+            raise
+        fail(_explained(error), code=1)
     except Exception as error:
         if debug:
             raise
         fail(f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", code=1)
+
+
+def _call(name: str, arguments: list[str]) -> None:
+    if name in _COMPLETION or (name == "run" and any(text in _COMPLETION for text in arguments)):
+        complete = import_module("tagma.launch.completion").complete
+        complete([text for text in arguments if text not in _COMPLETION], tuple(_COMMANDS))
+        return
+    if name == "run":
+        arguments = import_module("tagma.launch.command_line").run_arguments(arguments)
+    command: Callable[[list[str]], None] = import_module(_COMMANDS[name]).main
+    command(arguments)
+
+
+def _explained(error: OSError) -> str:
+    """What the system would not do, and with which file."""
+    where = f"{error.filename}: " if error.filename else ""
+    if error.errno == errno.ENOSPC:
+        return f"{where}the disk is full"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return f"{where}is a file where a folder is wanted; name another one"
+    return f"{where}{error.strerror or error} (--debug shows where)"
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@ from typing import Any
 from rich.table import Table
 
 from tagma.errors import TagmaError
-from tagma.launch.console import console, say
+from tagma.launch.command_line import CommandLine
+from tagma.launch.console import console
 from tagma.launch.engines import inprocess
 from tagma.launch.progress_bar import RunProgress
 from tagma.launch.run import check, log_to_root
 from tagma.launch.summary_table import show
+from tagma.override import key_of
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose
 
@@ -23,27 +25,25 @@ _WAYS = {
 _CHOSEN = (
     "clustering", "aggregation", "preset", "strategy", "engine", "evaluate", "oracle",
 )  # fmt: skip
-_HELP = """tagma compare [overrides]: the same federation three ways.
+_HELP = """The same federation three ways: not robust, the paper's algorithm, and preset=tagma.
 
-Not robust at all, with the paper's algorithm, and with preset=tagma; beside them the error of a
-federation without Byzantine clients whose clusters are known. Any setting of `tagma run` can be
-changed but those that make the difference.
+Beside them stands the error of a federation without Byzantine clients whose clusters are known. Any
+setting of `tagma run` can be changed but those that make the difference.
+
   tagma compare
   tagma compare attack=infiltrate task.clients=50"""
 
 
 def main(arguments: list[str]) -> None:
     """Run all and print one table."""
-    if "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
-    for text in arguments:
-        if text.lstrip("+~").partition("=")[0].partition(".")[0] in _CHOSEN:
+    overrides = CommandLine("compare", _HELP, overrides=True).read(arguments).overrides
+    for text in overrides:
+        if key_of(text).partition(".")[0] in _CHOSEN:
             raise TagmaError(f"{text}: tagma compare chooses this itself")
     log_to_root("flwr")
     oracle = ("strategy=oracle", "strategy.exclude_byzantine=true", "aggregation=mean")
     settings = {
-        name: compose([*arguments, *own, "evaluate=false", "oracle=false"])
+        name: compose([*overrides, *own, "evaluate=false", "oracle=false"])
         for name, own in (_WAYS | {"no Byzantine clients, clusters known": oracle}).items()
     }
     for way in settings.values():

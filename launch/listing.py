@@ -1,71 +1,93 @@
 """`tagma list`: what can be chosen, read from the configuration itself."""
 
 import json
-from typing import Any
+from collections.abc import Sequence
 
-from omegaconf import OmegaConf
+import yaml
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tagma.attacks.base import LocalAttack
+from tagma.attacks.base import LocalAttack, OmniscientAttack
+from tagma.choices import SEARCHPATH, choices, file_of, groups
 from tagma.errors import TagmaError
-from tagma.launch.console import console, say
+from tagma.launch.command_line import CommandLine
+from tagma.launch.console import console
+from tagma.override import key_of
 from tagma.plugins import TARGET, locate
-from tagma.settings import CONF, choices
 
-_HELP = """tagma list [group]: the choices of every configuration group, or of one.
+_HELP = """The choices of every configuration group, or of those that are named.
 
   tagma list                  everything, a line each
   tagma list attacks          every attack: what it sees and may change, its settings, its source
+  tagma list 'hydra.searchpath=[file://FOLDER]'     your own choices in FOLDER as well
 
 Choose with `tagma run group=choice`; its settings are group.setting=value."""
 
 
 def main(arguments: list[str]) -> None:
     """Print the choices of all groups, or of those that are named."""
-    if "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
-    groups = sorted(p.name for p in CONF.iterdir() if p.is_dir() and p.name[0] not in "_h")
-    for name in arguments:
-        if name not in groups and name.removesuffix("s") not in groups:
-            raise TagmaError(f"{name}: there is no such group; known: {', '.join(groups)}")
-    for name in arguments or groups:
-        group = name if name in groups else name.removesuffix("s")
-        if arguments and group == "attack":
-            for choice in choices(group):
-                _print_attack(choice)
+    parser = CommandLine("list", _HELP)
+    parser.add_argument("words", nargs="*", metavar="GROUP", help="or hydra.searchpath=...")
+    words = parser.read(arguments).words
+    places = [text for text in words if key_of(text) == SEARCHPATH]
+    known, named = groups(), [text for text in words if text not in places]
+    for name in named:
+        if name not in known and name.removesuffix("s") not in known:
+            raise TagmaError(f"{name}: there is no such group; known: {', '.join(known)}")
+    for name in named or known:
+        group = name if name in known else name.removesuffix("s")
+        if named and group == "attack":
+            for choice in choices(group, places):
+                _print_attack(choice, places)
         else:
-            _print_choices(group)
+            _print_choices(group, places)
 
 
-def _print_choices(group: str) -> None:
+def _print_choices(group: str, places: Sequence[str]) -> None:
     table = Table(title=group, title_justify="left", title_style="bold", show_header=False)
-    for name in choices(group):
-        table.add_row(name, about(group, name))
+    for name in choices(group, places):
+        table.add_row(name, about(group, name, places))
     console.print(table)
 
 
-def _print_attack(name: str) -> None:
-    file = CONF / "attack" / f"{name}.yaml"
-    settings: Any = OmegaConf.to_container(OmegaConf.load(file))
+def _print_attack(name: str, places: Sequence[str]) -> None:
+    try:
+        settings = dict(yaml.safe_load(_text("attack", name, places)) or {})
+    except (yaml.YAMLError, TypeError, ValueError) as problem:
+        raise TagmaError(
+            f"{file_of('attack', name, places)}: is no configuration ({problem})"
+        ) from None
     settings.pop("defaults", None)
     kind, threat = "of any kind", "as the attacks it is made of"
     target = settings.pop(TARGET, None)
     if target is not None:
-        attack: Any = locate(target, TARGET)
-        kind = "local" if issubclass(attack, LocalAttack) else "omniscient"
-        kind += f"; {attack.source}" if attack.source else ""
-        threat = str(attack.threat)
+        kind, threat = _threat(target)
     shown = ", ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())
     console.print(f"[bold]{name}[/]  ({kind})", highlight=False)
-    for line in (about("attack", name), threat, f"settings: {shown}" if shown else ""):
+    for line in (about("attack", name, places), threat, f"settings: {shown}" if shown else ""):
         if line:
             console.print(Padding(Text(line), (0, 0, 0, 4)))
 
 
-def about(group: str, name: str) -> str:
+def _threat(target: object) -> tuple[str, str]:
+    """What kind of attack it is, and what it sees and may change."""
+    try:
+        attack = locate(str(target), TARGET)
+    except TagmaError as problem:
+        return "unknown", str(problem)
+    if not isinstance(attack, type) or not issubclass(attack, LocalAttack | OmniscientAttack):
+        return "unknown", f"{target}: is no attack"
+    kind = "local" if issubclass(attack, LocalAttack) else "omniscient"
+    return kind + (f"; {attack.source}" if attack.source else ""), str(attack.threat)
+
+
+def about(group: str, name: str, places: Sequence[str] = ()) -> str:
     """The first line of a choice: what it is."""
-    lines = (CONF / group / f"{name}.yaml").read_text().splitlines()
-    return next(line.removeprefix("# ") for line in lines if not line.startswith("# @"))
+    lines = _text(group, name, places).splitlines()
+    first = next((line for line in lines if not line.startswith("# @")), "")
+    return first.removeprefix("# ") if first.startswith("#") else ""
+
+
+def _text(group: str, name: str, places: Sequence[str]) -> str:
+    return file_of(group, name, places).read_text(encoding="utf-8")

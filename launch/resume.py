@@ -4,18 +4,19 @@ import logging
 from pathlib import Path
 
 from tagma.errors import TagmaError
-from tagma.launch.console import say
+from tagma.launch.command_line import CommandLine
 from tagma.launch.run import check, run_and_show
 from tagma.override import key_of
 from tagma.server.checkpoint import load_checkpoint
 from tagma.settings import compose
 from tagma.tasks.task_choice import task_of
 
-_HELP = """tagma resume FOLDER [overrides]: go on with a run that broke off.
+_HELP = """Go on with a run that broke off.
 
 FOLDER is the run's output folder; the checkpoint in it is the state after the last whole round.
 The result is that of a run that was never interrupted. What does not change the numbers may be set
 anew, for example where the rest runs or how long to wait:
+
   tagma resume outputs/2026-11-16/12-00-00
   tagma resume my_results engine=inprocess
   tagma resume my_results round_timeout=60"""
@@ -34,12 +35,10 @@ _OURS = ("resume", "output")
 
 def main(arguments: list[str]) -> None:
     """Compose the run's own settings with the new ones and run the rest."""
-    if "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
-    if not arguments:
-        raise TagmaError("name the folder of the run: tagma resume FOLDER")
-    folder, given = Path(arguments[0]), arguments[1:]
+    parser = CommandLine("resume", _HELP, overrides=True)
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="of the run")
+    read = parser.read(arguments)
+    folder, given = read.folder, read.overrides
     for text in given:
         key = key_of(text)
         if key.partition(".")[0] not in _MAY_CHANGE:

@@ -135,6 +135,7 @@ def test_the_arithmetic_needs_neither_flower_nor_torch_nor_hydra(room):
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.multiprocess
 def test_a_client_of_a_convex_task_does_not_load_torch():
     code = (
         "import sys, tagma.client.app\n"

@@ -1,6 +1,5 @@
 """`tagma compose`: a docker-compose file for a federation of any size."""
 
-import argparse
 import json
 import shlex
 
@@ -8,12 +7,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tagma.attacks.adversary import adversary_of
 from tagma.errors import SettingError, TagmaError
+from tagma.launch.command_line import CommandLine
 from tagma.launch.run import check
 from tagma.override import key_of
 from tagma.settings import compose
 
 RESULTS = "/results/run"
-_EPILOG = """Any settings of `tagma run` may follow, for example: task.dim=50 rounds=10 seed=3"""
+_HELP = """A docker-compose file for a federation of any size, on standard output.
+
+Any setting of `tagma run` may follow that the options do not decide.
+
+  tagma compose > docker-compose.yml
+  tagma compose --nodes 20 --byzantine 5 --attack alie task.dim=50 rounds=10 seed=3"""
 _SMALL = ["task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0", "rounds=5"]
 """What a round costs is containers, not arithmetic: a small task shows as much as a large one."""
 _ROLES = {False: " --honest", True: " --byzantine"}
@@ -39,15 +44,16 @@ _WHERE = [
 
 def main(arguments: list[str]) -> None:
     """Print the file."""
-    parser = argparse.ArgumentParser(
-        "tagma compose", description=__doc__.strip("`\n"), epilog=_EPILOG
+    parser = CommandLine("compose", _HELP, overrides=True)
+    parser.add_argument("--nodes", type=int, default=6, metavar="N", help="how many (default: 6)")
+    parser.add_argument(
+        "--byzantine", type=int, default=2, metavar="B", help="how many are Byzantine (default: 2)"
     )
-    parser.add_argument("--nodes", type=int, default=6)
-    parser.add_argument("--byzantine", type=int, default=2, help="how many of them lie")
-    parser.add_argument("--attack", default="sign_flip", help="what the Byzantine clients do")
+    parser.add_argument(
+        "--attack", default="sign_flip", help="what Byzantine clients do (default: sign_flip)"
+    )
     parser.add_argument("--context", default=".", help="where Tagma's own folder is, to build from")
-    parser.add_argument("overrides", nargs="*")
-    given = parser.parse_intermixed_args(arguments)
+    given = parser.read(arguments)
     print(
         compose_file(
             nodes=given.nodes,
@@ -83,7 +89,7 @@ def compose_file(
             raise TagmaError(f"{text}: is decided by {decided}")
     small = [text for text in _SMALL if text.partition("=")[0] not in chosen]
     where = [text for text in _WHERE if text.partition("=")[0] not in chosen]
-    # The server needs to know how many lie to score the run, and the nodes by what attack.
+    # The server needs the number of Byzantine clients to score the run, the nodes the attack.
     attacking = [f"attack={attack}"]
     if byzantine:
         attacking.append(f"attack.fraction={byzantine / nodes!r}")

@@ -11,7 +11,6 @@ Each subfolder is what one party needs and no more. Files that are there are kep
 with more nodes adds theirs. Keys are P-384, as Flower wants them for nodes.
 """
 
-import argparse
 import os
 import secrets
 from collections.abc import Sequence
@@ -35,18 +34,28 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import say
 
 CA, SECRET, KEY = "ca.crt", "executor.secret", "key"
 _DAYS = 365
 _NAME = "Tagma deployment"
+_HELP = """A certificate authority, TLS certificates and node keys for one deployment.
+
+FOLDER gets a subfolder for every party, with what it needs and no more. Files that are there are
+kept: a second call with more nodes adds theirs.
+
+  tagma keys keys --nodes 6
+  tagma keys keys --nodes 6 --superlink superlink.example.org --proxy proxy.example.org"""
 
 
 def main(arguments: list[str]) -> None:
     """Make what is missing."""
-    parser = argparse.ArgumentParser("tagma keys", description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--nodes", type=int, required=True, help="how many nodes there are")
+    parser = CommandLine("keys", _HELP)
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    parser.add_argument(
+        "--nodes", type=at_least(0), required=True, metavar="N", help="how many nodes there are"
+    )
     parser.add_argument(
         "--superlink", nargs="+", default=["localhost", "127.0.0.1"], metavar="HOST",
         help="names and addresses by which the SuperLink is reached",
@@ -56,7 +65,7 @@ def main(arguments: list[str]) -> None:
         help="names and addresses by which nodes reach the proxy in front of it",
     )  # fmt: skip
     parser.add_argument("--owner", type=int, metavar="UID", help="hand the subfolders to this user")
-    given = parser.parse_args(arguments)
+    given = parser.read(arguments)
     make_keys(given.folder, nodes=given.nodes, superlink=given.superlink, proxy=given.proxy)
     if given.owner is not None:
         for path in given.folder.glob("*/**/*"):

@@ -4,7 +4,6 @@ It becomes `flower-supernode` with a connection over TLS, the node's own key, an
 client that it plays. Clients are started by `tagma.launch.deploy.executor`.
 """
 
-import argparse
 import os
 import shutil
 import sys
@@ -13,24 +12,36 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tagma.errors import EngineError, TagmaError
+from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.deploy.executor import shim
 from tagma.launch.deploy.keys import CA, KEY
+
+_HELP = """One node of a deployment, as a Flower SuperNode, for one client of the federation.
+
+  tagma node keys/node-3 --superlink superlink.example.org:8000 --number 3 --of 6
+  tagma node keys/node-3 --superlink localhost:8000 --number 3 --of 6 --byzantine --port 9097"""
 
 
 def main(arguments: list[str]) -> None:
     """Become the node."""
-    parser = argparse.ArgumentParser("tagma node", description=__doc__.partition("\n")[0])
-    parser.add_argument("keys", type=Path, help=f"the node's folder, with {CA} and {KEY}")
-    parser.add_argument("--superlink", required=True, metavar="HOST:PORT")
-    parser.add_argument("--number", type=int, required=True, help="of the client, from 0")
-    parser.add_argument("--of", type=int, required=True, help="how many clients there are")
+    parser = CommandLine("node", _HELP)
+    parser.add_argument("keys", type=Path, metavar="KEYS", help=f"folder with {CA} and {KEY}")
+    parser.add_argument(
+        "--superlink", required=True, metavar="HOST:PORT", help="where it answers, or the proxy"
+    )
+    parser.add_argument(
+        "--number", type=at_least(0), required=True, metavar="I", help="of the client, from 0"
+    )
+    parser.add_argument(
+        "--of", type=at_least(1), required=True, metavar="N", help="how many clients there are"
+    )
     role = parser.add_mutually_exclusive_group()
     role.add_argument(
         "--byzantine", action="store_true", help="run the attack of the settings, whatever number"
     )
     role.add_argument("--honest", action="store_true", help="never run it")
     parser.add_argument("--port", type=int, default=9094, help="for its own clients, on loopback")
-    given = parser.parse_args(arguments)
+    given = parser.read(arguments)
     for name in (CA, KEY):
         if not (given.keys / name).is_file():
             raise TagmaError(f"{given.keys}: has no {name}; make one with `tagma keys`")

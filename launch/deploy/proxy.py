@@ -7,7 +7,6 @@ does not decode, normalise or rewrite paths: what is not literally such a path i
 node is, the SuperLink decides by the node's signature, which passes through.
 """
 
-import argparse
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from tagma.launch.command_line import CommandLine
 from tagma.launch.deploy.keys import CA
 
 _FLEET = re.compile(rb"/v1/fleet/[a-z-]+")
@@ -33,15 +33,21 @@ _CONNECTION_ONLY = {
 _UNPACKED = {"content-encoding"}
 """What no longer holds of an answer, whose body comes unpacked."""
 
+_HELP = """What nodes reach instead of the SuperLink; only the fleet's requests are passed on.
+
+  tagma proxy keys/proxy --superlink superlink.example.org:8000 --host 0.0.0.0 --port 8443"""
+
 
 def main(arguments: list[str]) -> None:
     """Serve until told to stop."""
-    parser = argparse.ArgumentParser("tagma proxy", description=__doc__.partition("\n")[0])
-    parser.add_argument("keys", type=Path, help=f"folder with server.crt, server.key and {CA}")
-    parser.add_argument("--superlink", required=True, metavar="HOST:PORT")
+    parser = CommandLine("proxy", _HELP)
+    parser.add_argument(
+        "keys", type=Path, metavar="KEYS", help=f"folder with server.crt, server.key and {CA}"
+    )
+    parser.add_argument("--superlink", required=True, metavar="HOST:PORT", help="where it answers")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument("--port", type=int, default=8443)
-    given = parser.parse_args(arguments)
+    given = parser.read(arguments)
     uvicorn.run(
         Proxy(f"https://{given.superlink}", given.keys / CA),
         host=given.host,

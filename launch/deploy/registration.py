@@ -4,7 +4,6 @@ One connection for all keys, instead of one `flwr supernode register` process fo
 is registered already is fine.
 """
 
-import argparse
 from pathlib import Path
 
 import httpx
@@ -12,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
 from tagma.errors import EngineError, TagmaError
+from tagma.launch.command_line import CommandLine
 from tagma.launch.console import say
 from tagma.launch.deploy.keys import CA
 from tagma.server.transport.flower_control import (
@@ -23,13 +23,21 @@ from tagma.server.transport.flower_control import (
     public_key_to_bytes,
 )
 
+_HELP = """Tell a SuperLink which node keys it may let in.
+
+FOLDER is what `tagma keys` made for this purpose. A key that is registered already is fine.
+
+  tagma register keys/control --superlink superlink.example.org:8000"""
+
 
 def main(arguments: list[str]) -> None:
     """Register every key of a folder."""
-    parser = argparse.ArgumentParser("tagma register", description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="has ca.crt and the nodes' *.pub")
-    parser.add_argument("--superlink", required=True, metavar="HOST:PORT")
-    given = parser.parse_args(arguments)
+    parser = CommandLine("register", _HELP)
+    parser.add_argument(
+        "folder", type=Path, metavar="FOLDER", help=f"has {CA} and the nodes' *.pub"
+    )
+    parser.add_argument("--superlink", required=True, metavar="HOST:PORT", help="where it answers")
+    given = parser.read(arguments)
     if not (given.folder / CA).is_file():
         raise TagmaError(f"{given.folder}: has no {CA}; make one with `tagma keys`")
     count = register_nodes(given.folder, given.superlink)

@@ -17,10 +17,14 @@ from tests.bench.report_folders import HOSTILE, bench_folder, folder, grid_rows
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
 DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None,
-    reason="no Chromium here: `.ci/browser` installs it where apt-get can",
-)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(
+        CHROMIUM is None or DRIVER is None,
+        reason="no Chromium here: `.ci/browser` installs it where apt-get can",
+    ),
+]
 WIDTHS = (400, 1000, 1600)
 
 

@@ -182,6 +182,7 @@ def test_extreme_data_never_give_a_model_that_is_not_finite(kind, inputs, target
     assert np.isfinite(solve(task, huge).model).all()
 
 
+@pytest.mark.multiprocess
 def test_torch_is_not_needed_for_losses_in_numpy():
     code = (
         "import sys\n"

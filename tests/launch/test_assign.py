@@ -1,6 +1,9 @@
+import shutil
+
 import numpy as np
 import pytest
 
+from tagma.choices import CONF
 from tagma.errors import TagmaError
 from tagma.launch.assign import main
 from tagma.launch.cli import main as tagma
@@ -8,6 +11,8 @@ from tagma.launch.run import main as run
 from tagma.settings import compose
 from tagma.tasks.task_choice import task_of
 from tests.conftest import SMALL
+
+pytestmark = pytest.mark.xdist_group("assign")
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +106,35 @@ def test_a_model_that_cannot_be_written_is_one_line(folder, tmp_path):
     new = examples(tmp_path / "new.npz", client=1)
     with pytest.raises(TagmaError, match="cannot be written"):
         main([str(folder), new, "--model", str(tmp_path / "no" / "such" / "model.npy")])
+
+
+def test_own_choices_of_the_run_are_found_again(tmp_path, capsys):
+    (tmp_path / "own/solver").mkdir(parents=True)
+    text = (CONF / "solver/closed_form.yaml").read_text()
+    (tmp_path / "own/solver/mine.yaml").write_text(text)
+    out, place = tmp_path / "out", f"hydra.searchpath=[file://{tmp_path}/own]"
+    run([*SMALL, place, "solver=mine", "attack=none", "oracle=false", f"hydra.run.dir={out}"])
+    main([str(out), examples(tmp_path / "new.npz")])
+    assert "cluster: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        (".hydra/hydra.yaml", "hydra: {overrides: [1]}"),
+        (".hydra/hydra.yaml", "hydra: ["),
+        (".hydra/hydra.yaml", "3"),
+        ("models.safetensors", "x"),
+        ("metrics.json", "{"),
+        ("metrics.json", '{"clusters": [3]}'),
+    ],
+)
+def test_a_damaged_run_folder_is_one_line(folder, file, content, tmp_path):
+    shutil.copytree(folder, tmp_path / "run")
+    (tmp_path / "run" / file).write_text(content)
+    with pytest.raises(TagmaError, match=r"cannot be read") as error:
+        main([str(tmp_path / "run"), examples(tmp_path / "new.npz")])
+    assert "\n" not in str(error.value)
 
 
 def test_a_mistake_ends_with_code_2_and_one_line(folder, capsys, monkeypatch):

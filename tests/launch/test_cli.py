@@ -1,25 +1,23 @@
-"""`tagma` as a user meets it: another process, its exit code and what it prints."""
+"""`tagma` as a user meets it: its exit code and what it prints."""
 
+import errno
 import json
-import os
+import re
+import shlex
 import subprocess
-import sys
 
 import pytest
 
+from tagma.launch.cli import _COMMANDS
+from tagma.launch.run import check
+from tagma.settings import compose
+from tests.command import tagma, tagma_process
 from tests.conftest import SMALL
 
 
-def tagma(*arguments, cwd, **environment):
-    command = "import sys; sys.argv[0] = 'tagma'; from tagma.launch.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", command, *arguments],
-        cwd=cwd, capture_output=True, text=True, env=os.environ | environment, check=False,
-    )  # fmt: skip
-
-
+@pytest.mark.multiprocess
 def test_a_run_leaves_its_folder_and_a_table(tmp_path):
-    done = tagma("run", *SMALL, "hydra.run.dir=out", cwd=tmp_path)
+    done = tagma_process("run", *SMALL, "hydra.run.dir=out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         ".hydra", "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
@@ -87,7 +85,8 @@ def test_debug_shows_where_a_mistake_arose(tmp_path):
     assert "Traceback" in tagma("run", "rounds=-1", cwd=tmp_path, HYDRA_FULL_ERROR="1").stderr
 
 
-def test_as_many_samples_as_dimensions_run_with_one_warning(tmp_path):
+def test_as_many_samples_as_dimensions_run_with_one_warning(tmp_path, monkeypatch):
+    monkeypatch.setattr("tagma.launch.progress_bar._PAUSE", float("inf"))  # warnings only
     done = tagma("run", *SMALL, "task.samples=5", "hydra.run.dir=out", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.count("the variance of least squares is infinite there") == 1
@@ -121,26 +120,158 @@ def test_a_plugin_of_the_users_own_is_found_where_the_user_works(tmp_path):
     assert metrics["replies"]["rejected"] == {"not finite": 6}
 
 
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_help_teaches_by_example(command, tmp_path):
+    done = tagma(command, "--help", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(rf"^ *tagma {command}( |$)", done.stdout, re.MULTILINE)
+
+
+def test_the_help_of_the_command_names_every_subcommand(tmp_path):
+    shown = tagma(cwd=tmp_path).stdout
+    assert shown == tagma("--help", cwd=tmp_path).stdout
+    assert [name for name in _COMMANDS if not re.search(rf"(tagma|,) {name}\b", shown)] == []
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_settings_of_the_examples_are_accepted(command, tmp_path):
+    shown = tagma(command, "--help", cwd=tmp_path).stdout
+    examples = re.findall(rf"^ +tagma {command} (?!-m)(.*?)(?:   .*)?$", shown, re.MULTILINE)
+    assert examples
+    for example in examples:
+        check(compose([text for text in shlex.split(example) if "hydra." not in text]))
+
+
+@pytest.mark.multiprocess
+def test_a_mistake_ends_a_process_with_code_2_and_one_line(tmp_path):
+    done = tagma_process("run", "clustering.raduis=2", cwd=tmp_path)
+    line = "clustering.raduis=2: there is no such setting; did you mean clustering.radius?"
+    assert (done.returncode, done.stderr) == (2, f"tagma: error: {line}\n")
+    assert done.stdout == ""
+
+
 @pytest.mark.parametrize(
-    "arguments", [["--help"], [], ["run", "--help"], ["bench", "--help"], ["list", "--help"],
-                  ["report", "--help"], ["bench", "speed", "--help"],
-                  ["resume", "--help"], ["compose", "--help"], ["keys", "--help"],
-                  ["register", "--help"], ["node", "--help"], ["proxy", "--help"]],
+    ("arguments", "line"),
+    [
+        (["rum"], "rum: there is no such command; did you mean run?"),
+        (["zzz"], f"zzz: there is no such command; known: {', '.join(_COMMANDS)}"),
+        (["run", "--rounds", "5"], "--rounds: settings are written without dashes: rounds=5"),
+        (["run", "--rounds=5"], "--rounds=5: settings are written without dashes: rounds=5"),
+        (["run", "--task.dim", "5"], "--task.dim: settings are written without dashes: task.dim=5"),
+        (["compare", "--seed"], "--seed: settings are written without dashes: seed=VALUE"),
+        (["run", "--multi"], "--multi: there is no such option; did you mean --multirun?"),
+        (["run", "--package"], "--package/-p: expected one argument"),
+        (["run", "-x"], "-x: there is no such option; known: --help --hydra-help --version --cfg "
+         "--resolve --package --run --multirun --shell-completion --config-path --config-name "
+         "--config-dir --experimental-rerun --info"),
+        (["assign"], "tagma assign needs FOLDER, DATA; see tagma assign --help"),
+        (["assign", "a", "b", "c"], "c: is one word too many; see tagma assign --help"),
+        (["resume"], "tagma resume needs FOLDER; see tagma resume --help"),
+        (["keys", "x"], "tagma keys needs --nodes; see tagma keys --help"),
+        (["keys", "x", "--nodes", "-3"], "--nodes: -3: must be a whole number from 0 on"),
+        (["keys", "x", "--node", "3"], "--node: there is no such option; did you mean --nodes?"),
+        (["register", "x"], "tagma register needs --superlink; see tagma register --help"),
+        (["proxy", "x"], "tagma proxy needs --superlink; see tagma proxy --help"),
+        (["node", "x", "--superlink", "a:1", "--number", "0", "--of", "x"],
+         "--of: x: must be a whole number from 1 on"),
+        (["compose", "--nodes", "many"], "--nodes: invalid int value: 'many'"),
+        (["compose", "three"], "three: is not of the form key=value"),
+        (["list", "--all"], "--all: there is no such option; known: --help"),
+        (["run", "-sc", "install=tcsh"],
+         "-sc install=tcsh: must be one of install=bash, install=zsh, install=fish, "
+         "uninstall=bash, uninstall=zsh, uninstall=fish"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )  # fmt: skip
-def test_help_teaches(arguments, tmp_path):
+def test_a_mistake_on_the_command_line_is_one_line_that_says_what_to_write(
+    arguments, line, tmp_path
+):
     done = tagma(*arguments, cwd=tmp_path)
-    assert done.returncode == 0
-    assert "tagma " in done.stdout
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"tagma: error: {line}\n")
+    assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "arguments", [["rum"], ["bench", "rum"], ["list", "rum"], ["report", "rum"]]
-)
+@pytest.mark.parametrize("arguments", [["bench", "rum"], ["list", "rum"], ["report", "rum"]])
 def test_unknown_words_are_one_line_errors(arguments, tmp_path):
     done = tagma(*arguments, cwd=tmp_path)
-    assert done.returncode != 0
+    assert done.returncode == 2
     assert done.stderr.startswith("tagma: error: rum: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("setting", ["output", "hydra.run.dir"])
+def test_a_file_where_the_run_folder_should_be_is_one_line(setting, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    done = tagma("run", *SMALL, f"{setting}=file", f"hydra.sweep.dir={tmp_path}", cwd=tmp_path)
+    assert done.returncode != 0
+    assert re.fullmatch(r"tagma: error: .*file\b.*\n", done.stderr)
+    assert "defect" not in done.stderr
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_full_disk_is_one_line(tmp_path, monkeypatch):
+    def full(settings, folder):
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder / "history.csv"))
+
+    monkeypatch.setattr("tagma.launch.run.run", full)
+    done = tagma("run", *SMALL, "hydra.run.dir=out", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == f"tagma: error: {tmp_path}/out/history.csv: the disk is full\n"
+
+
+def test_hydras_flags_may_stand_anywhere(tmp_path):
+    done = tagma("run", "seed=3", "--cfg", "job", "rounds=4", "-p", "rounds", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "4\n")
+    assert "Config search path" in tagma("run", "--info", "searchpath", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("tagma re", ["resume", "reproduce", "report", "register"]),
+        ("tagma run attack=si", ["attack=sign_flip"]),
+        ("tagma compare seed=1 task.cl", ["task.clients=", "task.clusters="]),
+        ("tagma run --no-such-flag at", []),
+        ("tagma keys at", []),
+    ],
+)
+def test_a_shell_is_told_what_may_follow(line, words, tmp_path):
+    done = tagma("-sc", "query=bash", cwd=tmp_path, COMP_LINE=line)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, words, "")
+
+
+def test_the_script_for_a_shell_is_for_this_command_and_bash_can_read_it(tmp_path):
+    script = tagma("run", "-sc", "install=bash", cwd=tmp_path).stdout
+    assert script.endswith("-F hydra_bash_completion tagma\n")
+    shell = ["bash", "-c", 'eval "$1" && complete -p tagma', "bash", script]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "hydra_bash_completion tagma" in done.stdout
+
+
+def test_own_choices_are_listed(tmp_path):
+    (tmp_path / "own/attack").mkdir(parents=True)
+    (tmp_path / "own/attack/crowd.yaml").write_text(
+        "# Nobody is alone.\ndefaults: [_byzantine, _self_]\n_target_: mine.Crowd\nfactor: 2.0\n"
+    )
+    (tmp_path / "mine.py").write_text(
+        "from tagma.attacks.base import OmniscientAttack\nclass Crowd(OmniscientAttack): pass\n"
+    )
+    place = f"hydra.searchpath=[file://{tmp_path}/own]"
+    row = r"crowd\s+│ Nobody is alone\."
+    assert re.search(row, tagma("list", place, cwd=tmp_path).stdout)
+    assert not re.search(row, tagma("list", cwd=tmp_path).stdout)
+    shown = " ".join(tagma("list", "attacks", place, cwd=tmp_path).stdout.split())
+    assert "crowd (omniscient) Nobody is alone. " in shown
+    assert " settings: factor=2.0 " in shown
+    assert "sign_flip (local)" in shown
+
+
+@pytest.mark.parametrize("place", ["file:///nowhere", "pkg://no.such.package"])
+def test_a_place_for_own_choices_that_is_not_there_is_one_line(place, tmp_path):
+    done = tagma("list", f"hydra.searchpath=[{place}]", cwd=tmp_path)
+    line = f"hydra.searchpath=[{place}]: {place} is not a folder"
+    assert (done.returncode, done.stderr) == (2, f"tagma: error: {line}\n")
 
 
 def test_list_shows_what_can_be_chosen(tmp_path):

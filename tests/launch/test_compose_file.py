@@ -1,4 +1,4 @@
-"""The docker-compose file: who is on which network, and who lies."""
+"""The docker-compose file: who is on which network, and who is Byzantine."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tagma.attacks.adversary import adversary_of
 from tagma.errors import SettingError, TagmaError
 from tagma.launch.deploy.compose_file import compose_file
 from tagma.settings import compose
-from tests.launch.test_cli import tagma
+from tests.command import tagma
 
 ROOT = Path(__file__).parents[2]
 

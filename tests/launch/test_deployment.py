@@ -19,7 +19,7 @@ from tagma.launch.deploy.node import node_command, node_environment
 from tagma.launch.engines.loopback import loopback
 from tagma.launch.engines.process_guard import guarded
 from tagma.launch.engines.superlink import free_port
-from tests.launch.test_cli import tagma
+from tests.command import tagma, tagma_process
 from tests.launch.test_ray import metrics, processes_with
 
 pytestmark = pytest.mark.multiprocess
@@ -29,7 +29,7 @@ TASK = [
     "attack=sign_flip", "attack.fraction=0.33", "oracle=false", "evaluate=false",
 ]  # fmt: skip
 _HANG = 600
-"""Seconds after which something hangs, on the busiest client."""
+"""Seconds after which something hangs, on the busiest host."""
 TWO = ["task.clients=2", "task.clusters=1", "attack=none", *TASK[2:5], *TASK[7:]]
 
 
@@ -103,11 +103,15 @@ def test_a_run_whose_server_is_killed_names_the_command_that_resumes_it(tmp_path
     assert f"go on from its last round with: tagma resume {folder}" in errors
     assert errors.splitlines()[-1].startswith("tagma: error: the run did not complete")
     assert not (folder / "metrics.json").exists()
-    done = tagma("resume", str(folder), cwd=tmp_path)
+    done = tagma_process("resume", str(folder), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     tagma("run", *TWO, "rounds=3", "hydra.run.dir=whole", cwd=tmp_path)
     errors = "estimation_error_per_round"
     assert metrics(folder)[errors] == pytest.approx(metrics(tmp_path / "whole")[errors], rel=1e-6)
+
+
+deployed = pytest.mark.xdist_group("deployment")
+"""Shares one deployment with the other tests that need no more."""
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +162,7 @@ def refused(keys: Path, port: str, way: str, tmp_path: Path) -> list[str]:
     return [*command[:3], "--insecure", *command[place + 2 :]]
 
 
+@deployed
 @pytest.mark.parametrize(
     ("way", "reason"),
     [
@@ -178,6 +183,7 @@ def test_a_node_is_refused_with(way, reason, deployment, tmp_path):
     assert "SuperNode ID" not in output
 
 
+@deployed
 def test_a_run_that_is_ended_does_not_go_on_without_its_launcher(deployment, tmp_path):
     keys, _, superlink = deployment
     connections = tomllib.loads((Path(superlink.env["FLWR_HOME"]) / "config.toml").read_text())
@@ -196,6 +202,7 @@ def test_a_run_that_is_ended_does_not_go_on_without_its_launcher(deployment, tmp
     assert [run["status"] for run in json.loads(listing)["runs"]] == ["finished:stopped"]
 
 
+@deployed
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
@@ -248,6 +255,6 @@ def test_a_superlink_that_does_not_answer_is_one_line(tmp_path):
     make_keys(tmp_path / "keys", nodes=1, superlink=["localhost"])
     own = ["engine=deployment", f"engine.address=127.0.0.1:{free_port()}"]
     own += [f"engine.root_certificates={tmp_path}/keys/ca.crt", *TWO, "hydra.run.dir=out"]
-    done = tagma("run", *own, cwd=tmp_path)
+    done = tagma_process("run", *own, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("tagma: error: the run was not accepted: ")

@@ -52,6 +52,7 @@ def test_only_clients_are_forked_and_only_if_the_helper_is_there(helper, kind, f
         assert '"token": "t"' in tasks.getvalue()
 
 
+@pytest.mark.multiprocess
 def test_what_is_imported_ahead_is_all_that_a_client_needs():
     code = (
         "import sys\n"
@@ -84,6 +85,7 @@ def test_another_version_of_flower_gets_its_own_command(monkeypatch):
     assert arguments == ["--insecure"]
 
 
+@pytest.mark.multiprocess
 def test_the_script_stands_in_for_the_command(tmp_path):
     folder = executor.shim(tmp_path / "bin")
     done = subprocess.run(

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 import psutil
 import pytest
 
+from tests.command import tagma_process
 from tests.conftest import SMALL
-from tests.launch.test_cli import tagma
 
 pytestmark = pytest.mark.multiprocess
 
@@ -52,7 +52,7 @@ ATTACKS = {
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 def test_ray_and_inprocess_agree(attack, tmp_path):
     for engine in ("ray", "inprocess"):
-        done = tagma(
+        done = tagma_process(
             "run", *SMALL, *attack, f"engine={engine}", f"hydra.run.dir={engine}", cwd=tmp_path
         )
         assert done.returncode == 0, done.stderr
@@ -100,7 +100,7 @@ def test_a_federation_that_fails_is_one_line_with_the_reason(tmp_path):
         "def broken(vectors, initial, *, k, iterations, assumed_fraction):\n"
         "    raise ValueError('no clusters today')\n"
     )
-    done = tagma(
+    done = tagma_process(
         "run", *SMALL, "engine=ray", "clustering=kmeans", "clustering._target_=mine.broken",
         "hydra.run.dir=out", cwd=tmp_path,
     )  # fmt: skip

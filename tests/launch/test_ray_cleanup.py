@@ -57,6 +57,7 @@ def alive(process: psutil.Process) -> bool:
     return False
 
 
+@pytest.mark.multiprocess
 def test_a_killed_launcher_leaves_no_process_and_no_folder():
     with subprocess.Popen(
         [sys.executable, "-c", LAUNCHER], stdout=subprocess.PIPE, text=True
@@ -89,6 +90,7 @@ def test_the_app_carries_overrides_unharmed(tmp_path):
     assert shlex.split(parsed["tool"]["flwr"]["app"]["config"]["overrides"]) == overrides
 
 
+@pytest.mark.multiprocess
 def test_a_superlink_that_ends_at_once_is_one_clear_line(tmp_path, monkeypatch):
     monkeypatch.setattr(superlink, "command_path", lambda name, env: sys.executable)
     log = tmp_path / "run.log"

@@ -15,8 +15,8 @@ from tagma.server.federation import run_federation
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
 from tagma.wire import round_of
+from tests.command import tagma, tagma_process
 from tests.conftest import SMALL
-from tests.launch.test_cli import tagma
 
 
 class Dies(Exception):
@@ -165,10 +165,11 @@ class Dying(LocalAttack):
 """
 
 
+@pytest.mark.multiprocess
 def test_one_command_goes_on_with_a_run_that_was_killed(tmp_path):
     (tmp_path / "mine.py").write_text(BROKEN)
     own = ["attack=sign_flip", "attack._target_=mine.Dying", "~attack.scale", "oracle=false"]
-    done = tagma("run", *SMALL, "rounds=5", *own, "hydra.run.dir=out", cwd=tmp_path)
+    done = tagma_process("run", *SMALL, "rounds=5", *own, "hydra.run.dir=out", cwd=tmp_path)
     assert done.returncode == 9
     (tmp_path / "resumed").touch()
     refused = tagma("resume", "out", "seed=3", cwd=tmp_path)

@@ -72,6 +72,7 @@ for row in range(500):
 """
 
 
+@pytest.mark.multiprocess
 def test_an_infinity_is_found_also_where_numpy_parts_values_without_vector_instructions():
     # Where parting leaves equal values depends on the processor.
     features = "AVX2 FMA3 X86_V3 X86_V4 AVX512F AVX512CD AVX512_SKX AVX512_ICL AVX512_SPR"
