@@ -1,16 +1,22 @@
-"""What `tagma bench kernels` requires."""
+"""What `tagma bench kernels` requires, on any processor.
+
+Ratios depend on the processor: on its vector instructions, its caches, and what fresh memory costs
+there. The limits leave ample room beyond the worst that was seen on an Intel with AVX-512 and on
+AMDs without (docs/aggregators.md has the figures): a limit that is missed shows a defect, not
+another processor.
+"""
 
 from collections.abc import Sequence
 
+from tagma.bench.kernels.kernels_timing import Timing
 from tagma.bench.kernels.rivals import OURS
-from tagma.bench.kernels.timing import Timing
 
 MOST = {
     ("trimmed_mean", 20): 7,
-    ("trimmed_mean", 100): 20,
-    ("trimmed_mean", 1000): 26,
-    ("median", 20): 5,
-    ("median", 100): 19,
+    ("trimmed_mean", 100): 25,
+    ("trimmed_mean", 1000): 36,
+    ("median", 20): 7,
+    ("median", 100): 25,
     ("median", 1000): 27,
     ("krum", 100): 18,
     ("multi_krum", 100): 22,
@@ -18,10 +24,12 @@ MOST = {
     ("geometric_median", 100): 22,
 }
 """Ratios to the mean, at the largest shape with that many rows."""
-FASTER_THAN_FLOWER = 4
-"""For the coordinate-wise statistics at every shape, where they are also faster than all others."""
-FASTER_THAN_BEST = 2
-"""For the others, where their ratio is limited."""
+FASTER_THAN_FLOWER = 2
+"""For the coordinate-wise statistics, at every shape."""
+FASTER_THAN_OTHERS = 0.75
+"""The same for all others: ours are faster nearly everywhere, and nowhere much slower."""
+FASTER_THAN_BEST = 1.2
+"""For the other statistics, where their ratio is limited."""
 CLUSTERING, MEMORY = 5.0, 1.2
 _COORDINATE_WISE = ("trimmed_mean", "median")
 
@@ -45,7 +53,8 @@ def missed(timings: Sequence[Timing]) -> list[str]:
         ]  # fmt: skip
         for rival in rivals:
             if own.statistic in _COORDINATE_WISE:
-                wanted = FASTER_THAN_FLOWER if rival.library == "flower" else 1
+                flower = rival.library == "flower"
+                wanted = FASTER_THAN_FLOWER if flower else FASTER_THAN_OTHERS
             elif limited:
                 wanted = FASTER_THAN_BEST
             else:
