@@ -109,13 +109,15 @@ class _Composer:
             settings = compose_seeds(overrides, self._seeds)
             self._used.update(overrides)
         except (TagmaError, HydraException) as error:
-            problem = TagmaError(" ".join(str(error).split()))
             fitting = _fitting(overrides)
             if tuple(fitting.values()) == overrides:
-                raise problem from None
+                raise TagmaError(" ".join(str(error).split())) from None
             settings = compose_seeds(tuple(fitting.values()), self._seeds)
             self._used.update(fitting)
-            self._unused |= {text: problem for text in overrides if text not in fitting}
+            for text in overrides:
+                if text not in fitting:
+                    unknown = TagmaError(f"{text}: there is no such setting")
+                    self._unused[text] = error if isinstance(error, TagmaError) else unknown
         return settings
 
 

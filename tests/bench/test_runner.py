@@ -15,7 +15,6 @@ from tagma.bench.runner import run_cells
 from tagma.settings import compose
 from tests.conftest import SMALL
 
-
 WHOLE = {
     "metrics": dict.fromkeys(_PARTS["metrics"]),
     "provenance": dict.fromkeys(_PARTS["provenance"]),
@@ -89,4 +88,6 @@ def test_after_kill_9_only_the_missing_trials_run_and_the_table_is_the_same(tmp_
     assert all(p.stat().st_mtime_ns == stamp for p, stamp in finished.items())
     for name in ("misclustering.csv", "misclustering.md", "misclustering.svg"):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
-    assert json.loads(next(whole.glob("cells/*.json")).read_text())["metrics"]["engine"] == "inprocess"
+    assert (
+        json.loads(next(whole.glob("cells/*.json")).read_text())["metrics"]["engine"] == "inprocess"
+    )

@@ -3,9 +3,9 @@
 import pytest
 
 from tagma.bench.bench_command import main
-from tagma.bench.grid.table_files import RESERVED
 from tagma.bench.grid.expand import expand
 from tagma.bench.grid.plan import read_plan
+from tagma.bench.grid.table_files import RESERVED
 from tagma.bench.grid.table_rows import table_columns
 from tagma.errors import TagmaError
 from tagma.settings import choices
