@@ -6,48 +6,58 @@ from importlib import import_module
 from tagma.bench.grid import grid_command as grid
 from tagma.errors import TagmaError
 from tagma.launch.console import say
-from tagma.launch.listing import about
 from tagma.settings import choices
 
 _BENCHES = {
-    "harm": "tagma.bench.harm",
-    "speed": "tagma.bench.speed",
-    "features": "tagma.bench.feature_clusters_bench",
-    "kernels": "tagma.bench.kernels.kernels_command",
-    "byzfl": "tagma.bench.byzfl_comparison",
-    "workers": "tagma.bench.workers_speedup",
+    "kernels": (
+        "kernels.kernels_command",
+        "our aggregators beside NumPy, Flower, byzfl and byzpy: CPU time and peak memory *",
+    ),
+    "speed": (
+        "speed.engine_speed",
+        "messages per second of the inprocess engine, and beside ray *",
+    ),
+    "workers": ("speed.worker_speed", "cells of a grid per second, with one worker and with two *"),
+    "features": (
+        "speed.feature_clusters_speed",
+        "clusters of real points at the size of the paper's data: time and peak memory *",
+    ),
+    "byzfl": ("speed.byzfl_speed", "cells of one global model per second, ours and byzfl's"),
+    "lbfgs": ("speed.lbfgs_speed", "SciPy's L-BFGS beside torch's, on the same gradients"),
+    "threshold_graph": (
+        "speed.threshold_graph_speed",
+        "our threshold graph beside scikit-learn's: CPU time and peak memory",
+    ),
+    "fresh_memory": ("speed.fresh_memory", "what memory costs that has been free for a while"),
+    "online_bias": (
+        "experiments.online_bias",
+        "how far one pass of solver=online is from the local minimiser",
+    ),
 }
-"""Modules with a `main`, imported only when they are asked for."""
+"""Modules of this package with a `main`, imported only when they are asked for."""
 
 _HELP = """tagma bench NAME [settings]
 
 Grids of federations, with a report; each is a file of conf/bench:
 {grids}
 
-Benchmarks with a threshold; the exit code is 0 only if it is met:
-  harm         the error of every attack against a federation without a defence, and with one
-  features     clusters of real points at the size of the paper's data: time and peak memory
-  kernels      our aggregators beside NumPy, Flower, byzfl and byzpy: CPU time and peak memory
-  speed        messages per second of the inprocess engine, and how many times faster than ray it is
-  byzfl        cells of one global model per second, ours and byzfl's (no threshold)
-  workers      cells of a grid per second, with one worker and with two
+Benchmarks; one with a star has a threshold, and its exit code is 0 only if that is met:
+{benches}
 
 Each has --help."""
 
 
 def main(arguments: list[str]) -> None:
     """Run the grid or the benchmark that is named."""
-    asked = "--help" in arguments or "-h" in arguments
-    arguments = [text for text in arguments if text not in ("--help", "-h")]
-    if not arguments:
-        say(_HELP.format(grids=_grids()))
+    if not arguments or arguments[0] in ("--help", "-h"):
+        benches = "\n".join(f"  {name:16} {what}" for name, (_, what) in _BENCHES.items())
+        say(_HELP.format(grids=grid.known_grids(), benches=benches))
         return
     name, rest = _name(arguments)
     if name in _BENCHES:
-        command: Callable[[list[str]], None] = import_module(_BENCHES[name]).main
-        command([*rest, *(["--help"] if asked else [])])
-    elif asked:
-        say(grid.HELP.format(grids=_grids()))
+        command: Callable[[list[str]], None]
+        command = import_module(f"tagma.bench.{_BENCHES[name][0]}").main
+        command(rest)
     else:
         grid.main(name, rest)
 
@@ -65,7 +75,3 @@ def _name(arguments: list[str]) -> tuple[str, list[str]]:
     if len(named) != 1:
         raise TagmaError(f"name one grid with bench=NAME; known: {', '.join(choices('bench'))}")
     return named[0].removeprefix("bench="), [text for text in arguments if text != named[0]]
-
-
-def _grids() -> str:
-    return "\n".join(f"  {name:12} {about('bench', name)}" for name in choices("bench"))

@@ -1,35 +1,41 @@
-"""The identity of a result: the resolved configuration and the code that computes it.
+"""The identity of a result: the resolved configuration, and the code and libraries that compute it.
 
 What the configuration only names is followed: the code of a user's own plugins, the contents of
-data files, the attacks that an attack turns to. What cannot change a number does not count.
+data files, the attacks that an attack turns to. What cannot change a number does not count: code is
+compared by its syntax tree, without comments and docstrings.
 """
 
+import ast
 import hashlib
 import json
+import platform
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+import tagma
 from tagma.plugins import TARGET
 from tagma.settings import CONF
 
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "flwr")
+"""Those that compute: another version may give other numbers."""
+_OURS = tagma.__name__
+_SHARED = Path(tagma.__file__).parent
+"""The package's own modules, which lie beside the rooms or, in a checkout, in a folder."""
 _ROOT = CONF.parent
 _THAT_COMPUTE = (
-    "tagma", "tasks", "strategies", "attacks", "client", "server", "bench/experiments",
-    "launch/engines/inprocess.py", "launch/engines/inprocess_grid.py", "launch/oracle_run.py",
+    "tasks", "strategies", "attacks", "client", "server", "bench/experiments",
+    "bench/federation_cell.py", "launch/engines/inprocess.py", "launch/engines/inprocess_grid.py",
+    "launch/oracle_run.py",
 )  # fmt: skip
-"""Packages and modules whose code decides what a run's result is."""
+"""Packages and modules whose code decides what a run's result is, beside the package's own."""
 _WITHOUT_EFFECT = ("overrides", "output", "resume", "checkpoint_every")
-
-
-def key_of_run(settings: Mapping[str, Any]) -> str:
-    """The key of a whole federation: its configuration and the code."""
-    return hash_of(config_of_run(settings))
 
 
 def config_of_run(settings: Mapping[str, Any]) -> str:
@@ -43,6 +49,17 @@ def hash_of(identity: Any) -> str:
     return _hash([identity, code_fingerprint()])
 
 
+@cache
+def versions() -> dict[str, str]:
+    """What a result was made with."""
+    return {
+        "code": code_fingerprint()[:24],
+        "version": tagma.__version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in LIBRARIES},
+    }
+
+
 def _hash(identity: Any) -> str:
     text = json.dumps(identity, sort_keys=True, default=dict)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
@@ -50,17 +67,26 @@ def _hash(identity: Any) -> str:
 
 @cache
 def code_fingerprint() -> str:
-    """A hash of the source files that compute results, and of the attacks others may name."""
+    """A hash of the source files and libraries that compute, and of the attacks others may name."""
     digest = hashlib.sha256()
-    for name in _THAT_COMPUTE:
-        path = _ROOT / name
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            digest.update(str(file.relative_to(_ROOT)).encode())
-            digest.update(file.read_bytes())
+    for name in LIBRARIES:
+        digest.update(f"{name} {version(name)}\n".encode())
+    for place, file in _sources():
+        digest.update(f"{place} {_fingerprint(file)}\n".encode())
     for file in sorted(CONF.glob("attack/*.yaml")):
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
         digest.update(json.dumps([file.stem, content], sort_keys=True).encode())
     return digest.hexdigest()
+
+
+def _sources() -> Iterator[tuple[str, Path]]:
+    """Files that compute, with names that are the same in a checkout and in a wheel."""
+    for file in sorted(_SHARED.glob("*.py")):
+        yield file.name, file
+    for name in _THAT_COMPUTE:
+        path = _ROOT / name
+        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
+            yield file.relative_to(_ROOT).as_posix(), file
 
 
 def _named(settings: Any) -> Iterator[str]:
@@ -75,27 +101,56 @@ def _named(settings: Any) -> Iterator[str]:
         for value in settings:
             yield from _named(value)
     elif isinstance(settings, str):
-        yield from _fingerprint(Path(settings))
+        with suppress(OSError, ValueError):  # what cannot be the name of a file
+            if Path(settings).is_file():
+                yield _fingerprint(Path(settings))
 
 
 def _foreign_module(name: str) -> Iterator[str]:
+    """The module's file and, in a package, those beside it, which it may import."""
+    if name.partition(".")[0] == _OURS:
+        return
     try:
         spec = find_spec(name)
-    except (ImportError, ValueError):
-        return  # it will be said when the plugin is built
-    if spec is not None and spec.origin and not Path(spec.origin).is_relative_to(_ROOT):
-        yield from _fingerprint(Path(spec.origin))
+    except Exception:  # of the user's own code, too: it will be said when the plugin is built
+        return
+    origin = Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
+    if origin is not None:
+        beside = sorted(origin.parent.glob("*.py")) if spec and spec.parent else ()
+        yield from (_fingerprint(file) for file in dict.fromkeys((origin, *beside)))
 
 
-def _fingerprint(file: Path) -> Iterator[str]:
-    with suppress(OSError, ValueError):  # what cannot be the name of a file
-        if not file.is_file():
-            return
-        status = file.stat()
-        yield _content_hash(file, status.st_mtime_ns, status.st_size)
+def _fingerprint(file: Path) -> str:
+    """A hash of what a file says."""
+    status = file.stat()
+    return _content_hash(file, status.st_mtime_ns, status.st_size)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _content_hash(file: Path, changed: int, size: int) -> str:
+    if file.suffix == ".py":
+        with suppress(SyntaxError, ValueError):  # it will be said when it is imported
+            return hashlib.sha256(_program(file.read_bytes()).encode()).hexdigest()
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _program(source: bytes) -> str:
+    """The syntax tree of a module without docstrings: where two are the same, so are the numbers.
+
+    A string that stands alone, behind an attribute for example, is a docstring as well.
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def _is_text(statement: ast.AST) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tagma.bench.cell_identity import code_fingerprint
-from tagma.bench.cells import FILES, Cell, write_result
+from tagma.bench.cell_store import FILES, write_result
+from tagma.bench.cells import Cell
 from tagma.environment import environment
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tagma.bench.cell_identity import code_fingerprint
-from tagma.bench.cells import FILES, Cell, write_result
+from tagma.bench.cell_store import FILES, write_result
+from tagma.bench.cells import Cell
 from tagma.bench.local_workers import ONE_THREAD, Ended, printable, too_long, work
 from tagma.errors import EngineError
 
@@ -25,6 +26,7 @@ _ENVIRONMENT = dict.fromkeys(
     ),
     "0",
 )
+_OTHER_CODE = "a computer of the cluster has another version of the code or of a library"
 
 
 class RayWorkers:
@@ -89,7 +91,7 @@ class RayWorkers:
         except self._ray.exceptions.RayError as problem:
             return Ended(key, None, printable(" ".join(str(problem).split())))
         if code != code_fingerprint():
-            return Ended(key, None, "a computer of the cluster has another version of the code")
+            return Ended(key, None, _OTHER_CODE)
         if result is not None:
             write_result(self._folder, key, result)
             result.pop(FILES, None)

@@ -1,8 +1,8 @@
 """Runs cells beside each other, keeps every result at once, and skips those that are there already.
 
 A cell is claimed before it starts, so several processes, also on several computers, can work on one
-folder: what one of them has finished is there for all. A cell that fails or takes too long is told
-of, and the others go on.
+folder: what one of them has finished is there for all. When a cell fails or takes too long, the
+others go on.
 """
 
 import time
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tagma.bench.cell_claims import Claims
-from tagma.bench.cells import Cell, read_result
+from tagma.bench.cell_store import read_result
+from tagma.bench.cells import Cell
 from tagma.bench.local_workers import Ended, LocalWorkers, Workers
 
 _PATIENCE = 0.5
@@ -25,9 +26,9 @@ class Outcome:
     """What became of a cell."""
 
     cell: Cell
-    metrics: dict[str, Any] | None
+    result: dict[str, Any] | None
     error: str | None
-    """Why there are no metrics."""
+    """Why there is no result."""
     timed_out: bool = False
 
 
@@ -36,10 +37,19 @@ class Counts:
     """How far a set of cells is."""
 
     total: int
+    kept: int
+    """There before anything ran."""
     done: int
-    """Finished with a result."""
+    """Finished with a result, those that were kept among them."""
     running: int
     failed: int
+
+    @property
+    def shown(self) -> tuple[int, int, str]:
+        """How many are over, of how many, and the rest in words."""
+        already = f", {self.kept} there already" if self.kept else ""
+        words = f"runs{already}, {self.running} running, {self.failed} failed"
+        return self.done + self.failed, self.total, words
 
 
 Progress = Callable[[Counts], None]
@@ -71,6 +81,7 @@ class _Work:
     progress: Progress
     ends: dict[str, Ended] = field(default_factory=dict)
     running: set[str] = field(default_factory=set)
+    kept: int = 0
 
     def __post_init__(self) -> None:
         self.claims = Claims(self.folder)
@@ -81,6 +92,7 @@ class _Work:
         missing = {
             key: cell for key, cell in zip(keys, cells, strict=True) if not self._kept(key, cell)
         }
+        self.kept = sum(key not in missing for key in keys)
         self._tell(keys)
         waiting = deque(missing)
         while waiting or self.running:
@@ -118,7 +130,7 @@ class _Work:
     def _tell(self, keys: Sequence[str]) -> None:
         done = sum(key in self.ends and self.ends[key].result is not None for key in keys)
         failed = sum(key in self.ends and self.ends[key].result is None for key in keys)
-        self.progress(Counts(len(keys), done, len(self.running), failed))
+        self.progress(Counts(len(keys), self.kept, done, len(self.running), failed))
 
     @staticmethod
     def _pause() -> list[Ended]:

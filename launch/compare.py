@@ -10,7 +10,7 @@ from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import console
 from tagma.launch.engines import inprocess
-from tagma.launch.progress_bar import RunProgress
+from tagma.launch.progress_bar import ProgressBar
 from tagma.launch.run import check, log_to_root
 from tagma.launch.summary_table import show
 from tagma.override import key_of
@@ -53,8 +53,8 @@ def main(arguments: list[str]) -> None:
         table.add_column(column, justify="right" if column else "left")
     for name, way in settings.items():
         with TemporaryDirectory() as scratch:
-            with RunProgress(way.rounds + 1, of=name) as progress:
-                inprocess.run(way, Path(scratch), observer=progress)
+            with ProgressBar(name) as progress:
+                inprocess.run(way, Path(scratch), observer=progress.round)
             table.add_row(name, *_row(read_metrics(Path(scratch))))
     console.print(table)
 

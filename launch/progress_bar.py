@@ -1,4 +1,4 @@
-"""Progress of a run: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of anything that is counted: a bar with the time left on a terminal, lines elsewhere."""
 
 from time import monotonic
 from types import TracebackType
@@ -10,32 +10,28 @@ from tagma.launch.console import notices
 from tagma.server.results.events import RoundFinished
 
 _STAGES = {
-    "local_model": "stage I  local models",
+    "local_model": "stage II  clustering done",
     "gradient": "stage III  gradients",
     "local": "stage III  local steps",
 }
-_PAUSE = 2.0
+"""What has been reached when the replies to this work are in."""
+_PAUSE = 10.0
 """Seconds between two lines when the output is not a terminal."""
 
 
-class RunProgress:
-    """An observer of rounds; a context manager around the run."""
+class ProgressBar:
+    """A context manager around the work; `show` or, for the rounds of a run, `round` moves it."""
 
-    def __init__(self, rounds: int, of: str = "") -> None:
-        """`of` names the run where there are several."""
-        self._of = f"{of}  " if of else ""
+    def __init__(self, title: str) -> None:
+        self._title = title
         self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[error]}"),
-            TimeElapsedColumn(),
-            console=notices,
-            transient=True,
-            disable=not notices.is_terminal,
-        )
-        self._task = self._bar.add_task(self._of + _STAGES["local_model"], total=rounds, error="")
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+            TextColumn("{task.fields[more]}"), TimeElapsedColumn(),
+            console=notices, transient=True, disable=not notices.is_terminal,
+        )  # fmt: skip
+        self._task = self._bar.add_task(title, total=None, more="")
         self._last_line = monotonic()
+        self._first: tuple[float, int] | None = None
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -49,14 +45,27 @@ class RunProgress:
     ) -> None:
         self._bar.stop()
 
-    def __call__(self, event: RoundFinished) -> None:
-        """Show one more round."""
-        stage = _STAGES.get(event.work, event.work)
-        if event.work == "local_model":
-            stage = "stage II  clustering done"
-        stage = self._of + stage
-        error = "" if event.estimation_error is None else f"error {event.estimation_error:.4f}"
-        self._bar.update(self._task, description=stage, completed=event.round, error=error)
-        if not notices.is_terminal and monotonic() - self._last_line > _PAUSE:
-            self._last_line = monotonic()
-            notices.print(f"round {event.round}/{event.rounds}  {stage}  {error}", highlight=False)
+    def show(self, done: int, total: int, more: str) -> None:
+        """So much is done; the time left is estimated from what was done since the first call."""
+        now = monotonic()
+        start, before = self._first = self._first or (now, done)
+        if before < done < total:
+            more += f", about {duration((now - start) / (done - before) * (total - done))} left"
+        self._bar.update(self._task, completed=done, total=total, more=more)
+        if not notices.is_terminal and now - self._last_line > _PAUSE:
+            self._last_line = now
+            notices.print(f"{self._title}: {done}/{total}  {more}", highlight=False)
+
+    def round(self, event: RoundFinished) -> None:
+        """One more round is over: an observer of a run."""
+        error = event.estimation_error
+        more = _STAGES.get(event.work, event.work)
+        more += "" if error is None else f", error {error:.4f}"
+        self.show(event.round, event.rounds, more)
+
+
+def duration(seconds: float) -> str:
+    """A time in words that are as exact as an estimate is."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -17,7 +17,7 @@ from tagma.environment import environment
 from tagma.errors import TagmaError
 from tagma.launch.console import say, warn
 from tagma.launch.oracle_run import oracle_errors
-from tagma.launch.progress_bar import RunProgress
+from tagma.launch.progress_bar import ProgressBar
 from tagma.launch.summary_table import print_summary
 from tagma.launch.tracking.tracker import tracked
 from tagma.plugins import build
@@ -129,8 +129,8 @@ def run(settings: Settings, folder: Path) -> None:
     engine = build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     tracker = build("tracking", settings.choice("tracking"))
     with tracked(tracker, settings, folder) as tracking:
-        with RunProgress(settings.rounds + 1) as progress:
-            engine(settings, folder, both(progress, tracking.round))
+        with ProgressBar("rounds") as progress:
+            engine(settings, folder, both(progress.round, tracking.round))
         metrics = read_metrics(folder)
         if oracle := oracle_errors(settings):
             metrics |= oracle

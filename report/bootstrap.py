@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tagma.bench.reproduce.paper_claims import draws
+from tagma.rng import stream
 
 Array = NDArray[np.float64]
+_RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Interval:
     def known(self) -> bool:
         """Whether there are ends."""
         return not (np.isnan(self.low) or np.isnan(self.high))
+
+
+def draws(seeds: int) -> NDArray[np.int64]:
+    """The seeds of every draw, always the same: (2000, seeds)."""
+    return stream(0, "bootstrap").integers(0, seeds, size=(_RESAMPLES, seeds))
 
 
 def resampled_means(sample: Array) -> Array:

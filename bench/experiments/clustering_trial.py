@@ -13,22 +13,23 @@ from scipy.spatial.distance import pdist
 
 from tagma.arrays import Array, Labels
 from tagma.attacks.adversary import adversary_of
-from tagma.bench.cells import RunCell
 from tagma.bench.experiments.stage_two_bounds import k_cluster_floor, k_cluster_snr, trimmed_surplus
+from tagma.bench.federation_cell import FederationCell
 from tagma.client.solvers.solver_choice import solver_of
-from tagma.settings import Settings, compose
+from tagma.settings import Settings
 from tagma.tasks.task_choice import task_of
 
 
 @dataclass(frozen=True)
-class ClusteringCell(RunCell):
-    """A federation whose result has `r_1`, `floor` and `rho` beside its metrics."""
+class ClusteringCell(FederationCell):
+    """A federation whose metrics have `r_1`, `floor` and `rho`, too."""
 
     def run(self) -> dict[str, Any]:
         """Run it, then compute the local models of honest clients once more."""
-        metrics = super().run()
-        models, labels = _honest_models(compose((*self.overrides, f"seed={self.seed}")))
-        return metrics | theory_of(models, labels) | {"rho": _rho(metrics["clusters"])}
+        result = super().run()
+        theory = theory_of(*_honest_models(self.settings))
+        rho = _rho(result["metrics"]["clusters"])
+        return result | {"metrics": result["metrics"] | theory | {"rho": rho}}
 
 
 def theory_of(models: Array, labels: Labels) -> dict[str, float | None]:

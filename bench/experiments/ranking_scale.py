@@ -6,8 +6,6 @@ directions and, less, along all. Each measurement runs in a process of its own, 
 memory is its own; that includes the feature matrix.
 """
 
-import resource
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -15,6 +13,7 @@ from time import perf_counter, process_time
 
 import numpy as np
 
+from tagma.bench.peak_memory import peak_memory
 from tagma.rng import stream
 from tagma.tasks.feature_graph import threshold_components
 from tagma.tasks.pairwise_distances import Features
@@ -97,7 +96,6 @@ def _measure(
         for k, (size, end) in enumerate(zip(large, ends, strict=True))
     ]
     done, cpu_done = perf_counter(), process_time()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return Scale(
         points=points,
         features=features,
@@ -109,7 +107,7 @@ def _measure(
         generate_seconds=generated - started,
         graph_seconds=done - generated,
         graph_cpu_seconds=cpu_done - cpu,
-        peak_bytes=peak * (1 if sys.platform == "darwin" else 1024),
+        peak_bytes=peak_memory(),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tagma.bench.grid.columns import RESERVED
+from tagma.bench.grid.table_files import RESERVED
 from tagma.errors import TagmaError
 from tagma.settings import is_setting
 

@@ -6,19 +6,24 @@ from itertools import product
 from typing import Any
 
 import yaml
+from hydra.errors import HydraException
 
+from tagma.attacks.local.none import NoAttack
+from tagma.bench.federation_cell import FederationCell
 from tagma.bench.grid.axis import Plain, Value
-from tagma.bench.grid.cell import GridCell
+from tagma.bench.grid.conditions import holds
 from tagma.bench.grid.plan import Plan
-from tagma.bench.grid.skipping import skipped
 from tagma.errors import TagmaError
 from tagma.launch.run import check
 from tagma.override import key_of
+from tagma.plugins import TARGET
 from tagma.settings import CONF, Settings, compose, compose_seeds
 
 _BASE = ("evaluate=false", "oracle=false", "checkpoint_every=0")
 """What a grid does without, unless the plan says otherwise."""
-_REFERENCE = "reference"
+_OF_EVERY_ATTACK = ("attack.fraction", "attack.clients", "attack.start", "attack.stop")
+"""Settings that an attack takes whether its file names them or not."""
+_HONEST = f"{NoAttack.__module__}.{NoAttack.__name__}"
 
 
 @dataclass(frozen=True)
@@ -27,8 +32,8 @@ class Place:
 
     values: Mapping[str, Plain]
     seed: int
-    cell: GridCell
-    reference: GridCell | None
+    cell: FederationCell
+    reference: FederationCell | None
 
 
 def expand(plan: Plan) -> list[Place]:
@@ -37,17 +42,17 @@ def expand(plan: Plan) -> list[Place]:
     places: list[Place] = []
     for combination in product(*(axis.values for axis in plan.axes)):
         values = {a.key: v.name for a, v in zip(plan.axes, combination, strict=True)}
-        if skipped(values, plan.skip):
+        if any(holds(condition, values) for condition in plan.skip):
             continue
-        cells = composer.cells(_label(values), _overrides(combination))
-        references: Sequence[GridCell | None] = [None] * len(cells)
+        cells = composer.cells(_label(values), _overrides(combination), picture=True)
+        references: Sequence[FederationCell | None] = [None] * len(cells)
         if plan.reference:
             others = [
                 value
                 for axis, value in zip(plan.axes, combination, strict=True)
                 if axis.role != "defence"
             ]
-            references = composer.cells(_REFERENCE, (*_overrides(others), *plan.reference))
+            references = composer.cells("reference", (*_overrides(others), *plan.reference))
         places += [
             Place(values, seed, cell, reference)
             for seed, cell, reference in zip(plan.seeds, cells, references, strict=True)
@@ -70,27 +75,28 @@ class _Composer:
     """Composes settings, and remembers which of them found no use.
 
     A setting of a group is for those choices that have it: attack.fraction does not concern
-    attack=none. One that no choice of the group has is a mistake.
+    attack=none, but every attack, also one of the user's own whose file does not name it. A setting
+    that no choice of the group has is a mistake.
     """
 
     def __init__(self, plan: Plan) -> None:
         self._common = _without(_BASE, plan.common) + plan.common
         self._seeds = plan.seeds
-        self._made: dict[tuple[str, ...], list[GridCell]] = {}
+        self._made: dict[tuple[bool, tuple[str, ...]], list[FederationCell]] = {}
         self._used: set[str] = set()
         self._unused: dict[str, TagmaError] = {}
 
-    def cells(self, label: str, own: Sequence[str]) -> list[GridCell]:
-        """The cells of all seeds, with the common settings and these."""
+    def cells(self, label: str, own: Sequence[str], picture: bool = False) -> list[FederationCell]:
+        """The cells of all seeds, with the common settings and these; the first has the picture."""
         overrides = (*self._common, *own)
-        if overrides not in self._made:
+        if (picture, overrides) not in self._made:
             settings = self._composed(overrides)
             _check(settings[0])
-            self._made[overrides] = [
-                GridCell(label, one.seed, one, picture=one is settings[0] and label != _REFERENCE)
+            self._made[picture, overrides] = [
+                FederationCell(label, one.seed, one, picture=picture and one is settings[0])
                 for one in settings
             ]
-        return self._made[overrides]
+        return self._made[picture, overrides]
 
     def check_all_used(self) -> None:
         """Raise the error of the first setting that nobody has."""
@@ -102,21 +108,31 @@ class _Composer:
         try:
             settings = compose_seeds(overrides, self._seeds)
             self._used.update(overrides)
-        except TagmaError as error:
+        except (TagmaError, HydraException) as error:
             fitting = _fitting(overrides)
-            if len(fitting) == len(overrides):
-                raise
-            settings = compose_seeds(fitting, self._seeds)
+            if tuple(fitting.values()) == overrides:
+                raise TagmaError(" ".join(str(error).split())) from None
+            settings = compose_seeds(tuple(fitting.values()), self._seeds)
             self._used.update(fitting)
-            self._unused |= {text: error for text in overrides if text not in fitting}
+            for text in overrides:
+                if text not in fitting:
+                    unknown = TagmaError(f"{text}: there is no such setting")
+                    self._unused[text] = error if isinstance(error, TagmaError) else unknown
         return settings
 
 
-def _fitting(overrides: Sequence[str]) -> tuple[str, ...]:
-    """Without the settings of groups that the choices made do not have."""
+def _fitting(overrides: Sequence[str]) -> dict[str, str]:
+    """The overrides that the choices made can have, and how they must be written for that."""
     choosing = [t for t in overrides if "." not in key_of(t) or key_of(t).startswith("hydra.")]
     chosen = compose(choosing).groups
-    return tuple(text for text in overrides if _has(chosen, key_of(text)))
+    attacks = chosen["attack"].get(TARGET) not in (None, _HONEST)
+    fitting = {}
+    for text in overrides:
+        if _has(chosen, key_of(text)):
+            fitting[text] = text
+        elif attacks and key_of(text) in _OF_EVERY_ATTACK:
+            fitting[text] = f"++{text.lstrip('+')}"
+    return fitting
 
 
 def _has(groups: Mapping[str, Mapping[str, Any]], key: str) -> bool:

@@ -2,29 +2,35 @@
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
-from tagma.bench.cells_progress import CellProgress
-from tagma.bench.grid.cell import GridCell
+from tagma.bench.cell_store import cells_folder
+from tagma.bench.federation_cell import FederationCell
 from tagma.bench.grid.expand import Place, expand
+from tagma.bench.grid.gate import Finding, check_findings, findings, gate_table
+from tagma.bench.grid.grid_folder import write_results
 from tagma.bench.grid.plan import Plan, read_plan
-from tagma.bench.grid.results import write_results
+from tagma.bench.grid.table_rows import scores
 from tagma.bench.local_workers import LocalWorkers, Workers
 from tagma.bench.ray_workers import RayWorkers
 from tagma.bench.runner import Outcome, run_cells
-from tagma.bench.trial_options import cells_folder
 from tagma.errors import TagmaError
-from tagma.launch.console import notices, say, warn
+from tagma.launch.command_line import CommandLine
+from tagma.launch.console import console, notices, say, warn
+from tagma.launch.listing import about
+from tagma.launch.progress_bar import ProgressBar
 from tagma.report.bench_headline import terminal_lines
 from tagma.report.bench_reading import read_bench
 from tagma.report.bench_report import write_bench_report
 from tagma.report.leaderboard import leaderboard
+from tagma.settings import choices
 
 _SHOWN = 10
 """So many failures are told of on the terminal; the table has all."""
 
-HELP = """tagma bench bench=NAME [settings]: every combination of a grid, several seeds each.
+_ABOUT = """Every combination of a grid, several seeds each.
 
 {grids}
   or a file of your own: tagma bench bench=my_grid.yaml
@@ -36,45 +42,59 @@ A setting that is an axis of the grid gets other values; any other holds for all
   tagma bench attacks "defence=[tagma,{{mine:['aggregation=krum','clustering=kmeans']}}]"
 
   seeds=5 or [7,8]             how many seeds, or which
-  bench.workers=2            processes at a time (default: one per core)
+  bench.workers=2              processes at a time (default: one per core)
   bench.timeout=600            seconds after which a cell is given up
   bench.runner=local           or ray: the cluster that RAY_ADDRESS names, or one of its own
   bench.folder=FOLDER          where results go (default: outputs/bench/NAME)
   bench.metric=misclustering   what the report ranks by (default: estimation_error)
-  --dry-run                    say what would run, and check every setting
+  bench.gate=[]                do not ask for what the file of the grid does
 
 Finished cells are kept in the folder and never run again, whatever ends the program; failed ones
 are tried again. Several processes, also on several computers, may share one folder. Writes
 table.csv, timings.csv, rounds.csv, iterations.csv (each also as .parquet), bench.json and
-report.html. The exit code is 0 only if every cell succeeded."""
+report.html. The exit code is 0 only if every cell succeeded and the grid shows what its `gate`
+asks for, if it has one."""
 
 
 def main(name: str, arguments: Sequence[str]) -> None:
     """Run the cells that are missing, then write everything."""
-    dry = "--dry-run" in arguments
-    given = [text for text in arguments if text != "--dry-run"]
-    plan = read_plan(name, given)
+    line = CommandLine("bench NAME", _ABOUT.format(grids=known_grids()), overrides=True)
+    line.add_argument("--dry-run", action="store_true", help="check all settings, and say how many")
+    options = line.read(arguments)
+    plan = read_plan(name, options.overrides)
     combinations = plan.size // len(plan.seeds)
     notices.print(f"{plan.name}: checking {combinations} combinations ...", highlight=False)
     places = expand(plan)
     cells = {cell.key: cell for cell in _in_order(places)}
-    if dry:
+    if options.dry_run:
         say(f"{plan.title}: {len(places)} cells, {len(cells)} runs, in {plan.folder}")
         return
     kept = cells_folder(plan.folder, "bench.folder=")
-    with CellProgress(plan.name) as progress:
-        workers = _workers(plan, kept)
-        ends = run_cells(list(cells.values()), kept, workers=workers, progress=progress)
+    with ProgressBar(plan.name) as bar:
+        ends = run_cells(
+            list(cells.values()), kept, workers=_workers(plan, kept),
+            progress=lambda counts: bar.show(*counts.shown),
+        )  # fmt: skip
     outcomes = dict(zip(cells, ends, strict=True))
-    write_results(plan, places, outcomes, shlex.join(["tagma", "bench", f"bench={name}", *given]))
+    command = shlex.join(["tagma", "bench", f"bench={name}", *options.overrides])
+    write_results(plan, places, outcomes, command)
     report = write_bench_report(plan.folder)
     bench = read_bench(plan.folder)
     say("\n".join(terminal_lines(bench, leaderboard(bench))))
     say(f"report: {report}")
     _tell_failures(ends)
+    if plan.gate:
+        found = _found(plan, places, outcomes)
+        console.print(gate_table(found))
+        check_findings(found)
 
 
-def _in_order(places: Sequence[Place]) -> list[GridCell]:
+def known_grids() -> str:
+    """Every grid that ships, a line each."""
+    return "\n".join(f"  {name:16} {about('bench', name)}" for name in choices("bench"))
+
+
+def _in_order(places: Sequence[Place]) -> list[FederationCell]:
     """The work: seed by seed, so that the first results are of the whole grid."""
     seeds = list(dict.fromkeys(place.seed for place in places))
     by_seed = sorted(places, key=lambda place: seeds.index(place.seed))
@@ -88,7 +108,7 @@ def _workers(plan: Plan, folder: Path) -> Workers:
 
 
 def _tell_failures(outcomes: Sequence[Outcome]) -> None:
-    failed = [outcome for outcome in outcomes if outcome.metrics is None]
+    failed = [outcome for outcome in outcomes if outcome.result is None]
     for outcome in failed[:_SHOWN]:
         warn(f"{outcome.cell.method}, seed {outcome.cell.trial}: {outcome.error}")
     if failed:
@@ -96,3 +116,12 @@ def _tell_failures(outcomes: Sequence[Outcome]) -> None:
             f"{len(failed)} of {len(outcomes)} cells failed (table.csv has the reasons); "
             "the others are kept, and the same command tries these again"
         )
+
+
+def _found(plan: Plan, places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> list[Finding]:
+    """What the gate finds; places of one combination follow each other, and all have results."""
+    samples = []
+    for values, own in groupby(places, key=lambda place: place.values):
+        results = [outcomes[place.cell.key].result or {} for place in own]
+        samples.append((values, [scores(one["metrics"])[plan.metric] for one in results]))
+    return findings(plan.gate, samples)

@@ -13,7 +13,8 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from tagma.bench.grid.axis import ROLES, Axis, axis_of, with_defences
-from tagma.bench.grid.skipping import Rule, check_rules
+from tagma.bench.grid.conditions import Condition, check_condition
+from tagma.bench.grid.gate import Requirement, read_gate
 from tagma.errors import SettingError, TagmaError
 from tagma.override import key_of
 from tagma.plugins import settings_of
@@ -35,7 +36,9 @@ class Plan:
     """Settings of every cell."""
     reference: tuple[str, ...]
     """Settings, instead of the defence's, of the runs that all others are measured by."""
-    skip: tuple[Rule, ...]
+    skip: tuple[Condition, ...]
+    gate: tuple[Requirement, ...]
+    """What the finished grid must show."""
     metric: str
     timeout: float
     workers: int | None
@@ -64,6 +67,7 @@ def read_plan(name: str, arguments: Sequence[str]) -> Plan:
     checked = settings_of(_of_a_grid, "bench", values, {})
     axes, common = _changed(_axes(checked), _keyed(checked["common"]), own)
     stem = Path(name).stem
+    keys = [axis.key for axis in axes]
     return Plan(
         name=stem,
         title=checked["title"] or stem,
@@ -71,7 +75,8 @@ def read_plan(name: str, arguments: Sequence[str]) -> Plan:
         seeds=_seeds(checked["seeds"]),
         common=tuple(common.values()),
         reference=tuple(checked["reference"] or ()),
-        skip=tuple(check_rules(checked["skip"] or [], [axis.key for axis in axes])),
+        skip=tuple(check_condition("bench.skip", one, keys) for one in checked["skip"] or ()),
+        gate=read_gate(checked["gate"] or (), axes),
         metric=checked["metric"],
         timeout=checked["timeout"],
         workers=checked["workers"],
@@ -89,6 +94,7 @@ def _of_a_grid(
     common: list[str] | None = None,
     reference: list[str] | None = None,
     skip: list[Any] | None = None,
+    gate: list[Any] | None = None,
     metric: Literal["estimation_error", "misclustering"] = "estimation_error",
     timeout: Annotated[float, Gt(0)] = 600.0,
     workers: Annotated[int, Ge(1)] | None = None,

@@ -1,6 +1,5 @@
 """`tagma bench kernels`: table, CSV, figure and gate."""
 
-import argparse
 import csv
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -10,22 +9,21 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from tagma.bench.kernels.clustering_speed import Comparison, compare_clustering
 from tagma.bench.kernels.kernels_figure import draw
-from tagma.bench.kernels.peak_memory import peak_ratio
+from tagma.bench.kernels.kernels_memory import peak_ratio
+from tagma.bench.kernels.kernels_thresholds import CLUSTERING, MEMORY, missed
+from tagma.bench.kernels.kernels_timing import Timing, compare, one_thread
+from tagma.bench.kernels.kmeans_speed import Comparison, compare_clustering
 from tagma.bench.kernels.rivals import OURS, PEERS, formulations
-from tagma.bench.kernels.thresholds import CLUSTERING, MEMORY, missed
-from tagma.bench.kernels.timing import Timing, compare, one_thread
 from tagma.errors import TagmaError
+from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import console, notices, say
 
-_HELP = """tagma bench kernels [--repeats N] [--out FOLDER] [--skip-memory]
+_ABOUT = """CPU time on one thread of our aggregation kernels, in times of X.mean(axis=0).
 
-CPU time on one thread of our aggregation kernels, plain NumPy, Flower's, and byzfl and byzpy where
-they are installed, as ratios to X.mean(axis=0) in the same run; trimmed K-means beside
-scikit-learn's K-means; peak memory on 2 GB of rows. Prints a table, writes kernels.csv, .svg and
-.png to --out (default: outputs/bench/kernels). Fails when a threshold is missed; takes some twenty
-minutes with all peers installed:
+Beside them plain NumPy, Flower's, and byzfl and byzpy where they are installed; trimmed K-means
+beside scikit-learn's K-means; peak memory on 2 GB of rows. Prints a table, writes kernels.csv, .svg
+and .png. Fails when a threshold is missed; takes some twenty minutes with all peers installed:
   pip install --no-deps --target FOLDER byzfl==0.0.11 byzpy==0.1.4
   PYTHONPATH=FOLDER tagma bench kernels"""
 
@@ -36,10 +34,12 @@ _LARGE = 10_000_000
 
 def main(arguments: list[str]) -> None:
     """Measure, print, write, and fail if a threshold is missed."""
-    if "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
-    options = _options(arguments)
+    line = CommandLine("bench kernels", _ABOUT)
+    shown = "(default: %(default)s)"
+    line.add_argument("--repeats", type=at_least(1), default=11, help=f"turns of each {shown}")
+    line.add_argument("--out", metavar="FOLDER", default="outputs/bench/kernels", help=shown)
+    line.add_argument("--skip-memory", action="store_true", help="do not measure the peak memory")
+    options = line.read(arguments)
     with one_thread():
         timings = [t for m, d in _SHAPES for t in _measure(m, d, options.repeats)]
         notices.print("trimmed K-means ...", highlight=False)
@@ -80,23 +80,6 @@ def _tell(found: Comparison) -> None:
         f"scikit-learn's; the best took {found.iterations} iterations, scikit-learn's "
         f"{found.their_iterations}"
     )
-
-
-def _options(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="tagma bench kernels", exit_on_error=False)
-    parser.add_argument("--repeats", type=int, default=11)
-    parser.add_argument("--out", default="outputs/bench/kernels")
-    parser.add_argument("--skip-memory", action="store_true")
-    try:
-        options, rest = parser.parse_known_args(arguments)
-    except argparse.ArgumentError as error:
-        raise TagmaError(str(error)) from None
-    if rest:
-        known = "--repeats --out --skip-memory"
-        raise TagmaError(f"{rest[0]}: there is no such option; known: {known}")
-    if options.repeats < 1:
-        raise TagmaError(f"--repeats={options.repeats}: must be at least 1")
-    return options
 
 
 def _measure(m: int, d: int, repeats: int) -> list[Timing]:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from tagma.bench.kernels.kernels_timing import Timing
 from tagma.bench.kernels.rivals import OURS, OURS_GIVEN
-from tagma.bench.kernels.timing import Timing
 from tagma.bench.reproduce.print_figures import COLOURS, figure
 
 _BAR = 0.13

@@ -17,7 +17,7 @@ from flwr.serverapp.strategy.fedtrimmedavg import trim_mean
 from flwr.serverapp.strategy.multikrum import compute_distances
 
 from tagma.arrays import Array
-from tagma.bench.byzfl_import import byzfl_module
+from tagma.bench.speed.byzfl_import import byzfl_module
 from tagma.counts import floor_of
 from tagma.strategies import aggregation as ours
 

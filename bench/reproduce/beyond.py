@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tagma.bench.cells import ArrayCell, Cell, RunCell
+from tagma.bench.cells import ArrayCell, Cell
+from tagma.bench.federation_cell import FederationCell
 from tagma.bench.reproduce.beyond_claims import claims
 from tagma.bench.reproduce.beyond_figure import draw
 from tagma.bench.reproduce.beyond_rows import mean
@@ -24,7 +25,7 @@ from tagma.bench.reproduce.beyond_settings import (
     NUMBERS,
     ORACLE,
 )
-from tagma.bench.reproduce.experiment import Experiment, Row, check_once
+from tagma.bench.reproduce.experiment import Experiment, Row
 from tagma.errors import TagmaError
 
 _RUN = ("task=mixture_regression", "rounds=20", "evaluate=false", "oracle=false")
@@ -36,17 +37,16 @@ def _cells(trials: int, seed: int, overrides: Sequence[str]) -> list[Cell]:
     if overrides:
         raise TagmaError(f"{overrides[0]}: this experiment has no settings to override")
     cells: list[Cell] = []
+    fewer = max(1, trials // _FEWER)
+    attacked = [
+        FederationCell.trials(label, (*_RUN, *settings), seed, fewer)
+        for label, settings in _runs().items()
+    ]
     for trial in range(trials):
         cells += _on_arrays(trial, seed + trial)
-        if trial < max(1, trials // _FEWER):
+        if trial < fewer:
             cells += _with_changed_constants(trial, seed + trial)
-            attacked = [
-                RunCell(label, trial, (*_RUN, *settings), seed + trial)
-                for label, settings in _runs().items()
-            ]
-            if not trial:
-                check_once(attacked)
-            cells += attacked
+            cells += [own[trial] for own in attacked]
     return cells
 
 
@@ -93,7 +93,7 @@ def _runs() -> dict[str, tuple[str, ...]]:
 
 
 def _measure(method: str, result: Mapping[str, Any]) -> list[Row]:
-    """The numbers of a trial, flat; of a whole run, its error."""
+    """The numbers of a trial, flat; of a whole federation, its error."""
     row: Row = {"method": method}
     if "messages" in result:
         return [row | {"error": result["estimation_error"]}]

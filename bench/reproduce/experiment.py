@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from tagma.bench.cells import ArrayCell, Cell, RunCell
+from tagma.bench.cells import ArrayCell, Cell
+from tagma.bench.federation_cell import FederationCell
 from tagma.bench.reproduce.paper_claims import Claim
 from tagma.errors import TagmaError
-from tagma.launch.run import check
-from tagma.settings import compose
+from tagma.override import key_of
 
 Row = dict[str, Any]
 """One trial of one method: the columns of the CSV file."""
@@ -25,7 +26,7 @@ class Experiment:
     cells: Callable[[int, int, Sequence[str]], Sequence[Cell]]
     """All work, from the number of trials, the first seed and the user's overrides."""
     measure: Callable[[str, Mapping[str, Any]], list[Row]]
-    """From a cell's label and result to rows with `method` and what else is kept."""
+    """From a cell's label and metrics to rows with `method` and what else is kept."""
     claims: Callable[[Sequence[Row]], list[Claim]]
     """What the paper says, and what the rows say."""
     draw: Callable[[Sequence[Row], Path], None]
@@ -39,40 +40,27 @@ class Experiment:
 def runs(
     common: Sequence[str],
     methods: Mapping[str, Sequence[str]],
-    kind: type[RunCell] = RunCell,
-) -> Callable[[int, int, Sequence[str]], list[RunCell]]:
+    kind: type[FederationCell] = FederationCell,
+) -> Callable[[int, int, Sequence[str]], list[FederationCell]]:
     """Whole federations: every method, with its own overrides, in every trial.
 
     Trial t has the seed `seed + t`. What a method sets, the user cannot: its label would lie.
     """
-    fixed = {_key(setting) for own in methods.values() for setting in own}
+    fixed = {key_of(setting) for own in methods.values() for setting in own}
 
-    def cells(trials: int, seed: int, overrides: Sequence[str]) -> list[RunCell]:
+    def cells(trials: int, seed: int, overrides: Sequence[str]) -> list[FederationCell]:
         for override in overrides:
-            if _key(override) == "seed":
+            if key_of(override) == "seed":
                 raise TagmaError(f"{override}: use --seed; trial t has the seed --seed + t")
-            if _key(override) in fixed:
+            if key_of(override) in fixed:
                 raise TagmaError(f"{override}: the methods that are compared set this themselves")
         made = [
-            kind(method, trial, (*common, *own, *overrides), seed + trial)
-            for trial in range(trials)
+            kind.trials(method, (*common, *own, *overrides), seed, trials)
             for method, own in methods.items()
         ]
-        check_once(made)
-        return made
+        return list(chain(*zip(*made, strict=True)))
 
     return cells
-
-
-def _key(override: str) -> str:
-    """What an override sets, without Hydra's signs for adding and removing."""
-    return override.partition("=")[0].lstrip("+~")
-
-
-def check_once(cells: Sequence[RunCell]) -> None:
-    """Check the settings of all cells, so that mistakes are found before anything runs."""
-    for settings in dict.fromkeys(cell.overrides for cell in cells):
-        check(compose(settings))
 
 
 def array_trials(

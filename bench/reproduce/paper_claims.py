@@ -8,12 +8,10 @@ from typing import Literal
 import numpy as np
 from scipy.stats import t as student
 
-from tagma.rng import stream
+from tagma.report.bootstrap import draws
 
 Verdict = Literal["yes", "no", "undecided", "-"]
 """Whether a claim holds; "undecided" where the 95 % interval does not tell, "-" without a claim."""
-
-_RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -101,11 +99,6 @@ def bootstrap(statistic: Callable[..., float], *samples: Sequence[float] | np.nd
         return Summary(value, np.nan, np.nan, np.nan)
     low, high = np.quantile(drawn, [0.025, 0.975])
     return Summary(value, float(drawn.std(ddof=1)), float(low), float(high))
-
-
-def draws(trials: int) -> np.ndarray:
-    """The trials of every draw, always the same: (2000, trials)."""
-    return stream(0, "bootstrap").integers(0, trials, size=(_RESAMPLES, trials))
 
 
 def over(above: np.ndarray, below: np.ndarray) -> float:

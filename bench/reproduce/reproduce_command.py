@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,13 +12,14 @@ from pathlib import Path
 from rich.table import Table
 
 from tagma import __version__
-from tagma.bench.cells_progress import CellProgress
+from tagma.bench.cell_store import cells_folder
 from tagma.bench.reproduce.experiment import Experiment, Row
 from tagma.bench.reproduce.paper_claims import Claim, as_markdown
 from tagma.bench.runner import run_cells
-from tagma.bench.trial_options import cells_folder, trial_options
 from tagma.errors import TagmaError
+from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import console, say, warn
+from tagma.launch.progress_bar import ProgressBar
 
 _NAMES = (
     "misclustering",
@@ -30,13 +32,12 @@ _NAMES = (
     "beyond",
 )
 
-_HELP = """tagma reproduce NAME [--trials N] [--seed S] [--workers W] [--out FOLDER] [overrides]
+_ABOUT = """The paper's experiments: figures, and a table of what it says and what we measure.
 
 {experiments}
 
 Writes NAME.csv (one row per trial, setting and method), NAME.svg, NAME.png and NAME.md (what the
-paper says, what we measure, whether it holds) to --out (default: outputs/reproduce/NAME). Trial t
-has the seed S + t, 20 trials by default. Finished runs are kept in the folder: after an
+paper says, what we measure, whether it holds). Finished runs are kept in the folder: after an
 interruption only the missing ones run.
 
   tagma reproduce misclustering
@@ -45,19 +46,36 @@ interruption only the missing ones run.
 
 def main(arguments: list[str]) -> None:
     """Run one experiment and write what came out."""
-    if not arguments or arguments[0] in ("--help", "-h"):
-        about = "\n".join(f"  {name:15} {_experiment(name).about}" for name in _NAMES)
-        say(_HELP.format(experiments=about))
+    line = _command_line(next((text for text in arguments if text in _NAMES), None))
+    if not arguments:
+        say(line.format_help())
         return
-    name, *rest = arguments
-    if name not in _NAMES:
-        raise TagmaError(f"{name}: there is no such experiment; known: {', '.join(_NAMES)}")
-    if "--help" in rest or "-h" in rest:
-        experiment = _experiment(name)
-        say(_HELP.format(experiments=f"{name}: {experiment.about}\n\n{experiment.notes([])}"))
-        return
-    options, overrides = trial_options(rest)
-    reproduce(_experiment(name), options, overrides)
+    options = line.read(arguments)
+    if options.name not in _NAMES:
+        known = f"there is no such experiment; known: {', '.join(_NAMES)}"
+        raise TagmaError(f"{options.name}: {known}")
+    reproduce(_experiment(options.name), options, options.overrides)
+
+
+def _command_line(name: str | None) -> CommandLine:
+    """The options; the help is that of the experiment which is named, if one is."""
+    if name is None:
+        shown = "\n".join(f"  {name:15} {_experiment(name).about}" for name in _NAMES)
+    else:
+        shown = f"{name}: {_experiment(name).about}\n\n{_experiment(name).notes([])}"
+    line = CommandLine("reproduce", _ABOUT.format(experiments=shown), overrides=True)
+    default = "(default: %(default)s)"
+    line.add_argument("name", metavar="NAME", help="the experiment")
+    line.add_argument("--trials", type=at_least(1), default=20, help=f"how many {default}")
+    line.add_argument(
+        "--seed", type=at_least(0), default=0, help=f"trial t has this plus t {default}"
+    )
+    line.add_argument(
+        "--workers", type=at_least(1), default=os.cpu_count() or 1,
+        help="processes at a time (default: one per core)",
+    )  # fmt: skip
+    line.add_argument("--out", metavar="FOLDER", help="default: outputs/reproduce/NAME")
+    return line
 
 
 def reproduce(
@@ -67,9 +85,12 @@ def reproduce(
     folder = Path(options.out or Path("outputs") / "reproduce" / experiment.name)
     cells = experiment.cells(options.trials, options.seed, overrides)
     kept = cells_folder(folder)
-    with CellProgress(experiment.name) as progress:
-        outcomes = run_cells(cells, kept, workers=options.workers, progress=progress)
-    failed = [outcome for outcome in outcomes if outcome.metrics is None]
+    with ProgressBar(experiment.name) as bar:
+        outcomes = run_cells(
+            cells, kept, workers=options.workers,
+            progress=lambda counts: bar.show(*counts.shown),
+        )  # fmt: skip
+    failed = [outcome for outcome in outcomes if outcome.result is None]
     for outcome in failed:
         warn(f"{outcome.cell.method}, trial {outcome.cell.trial}: {outcome.error}")
     if failed:
@@ -77,8 +98,8 @@ def reproduce(
     rows = [
         {"trial": o.cell.trial, "seed": options.seed + o.cell.trial} | row
         for o in outcomes
-        if o.metrics is not None
-        for row in experiment.measure(o.cell.method, o.metrics)
+        if o.result is not None
+        for row in experiment.measure(o.cell.method, o.result["metrics"])
     ]
     command = ["tagma", "reproduce", experiment.name, "--trials", str(options.trials)]
     command += ["--seed", str(options.seed), *overrides]

@@ -1,6 +1,6 @@
-"""The table of `python -m tagma.bench.fresh_memory`; what memory costs is not for tests to say."""
+"""The table of `tagma bench fresh_memory`; what memory costs is not for tests to say."""
 
-from tagma.bench import fresh_memory
+from tagma.bench.speed import fresh_memory
 
 
 def test_a_pause_that_costs_is_seen(monkeypatch, capsys):
@@ -19,8 +19,7 @@ def test_a_pause_that_costs_is_seen(monkeypatch, capsys):
     monkeypatch.setattr(fresh_memory, "thread_time", clock)
     monkeypatch.setattr(fresh_memory, "sleep", pause)
     monkeypatch.setattr(fresh_memory, "_ENTRIES", 10)
-    monkeypatch.setattr("sys.argv", ["fresh_memory"])
-    fresh_memory.main()
+    fresh_memory.main([])
     rows = [line.split("│")[1:4] for line in capsys.readouterr().out.splitlines() if " s │" in line]
     assert [[cell.strip() for cell in row] for row in (rows[0], rows[-1])] == [
         ["0 s", "50", "1.0"],

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tagma.bench import online_bias
+from tagma.bench.experiments import online_bias
 from tagma.client.solvers.solution import Solution
 from tagma.settings import compose
 

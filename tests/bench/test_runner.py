@@ -9,18 +9,26 @@ import time
 
 import pytest
 
-from tagma.bench.cells import RunCell, read_result, write_result
+from tagma.bench.cell_store import read_result, write_result
+from tagma.bench.federation_cell import _PARTS, FederationCell
 from tagma.bench.runner import run_cells
+from tagma.settings import compose
 from tests.conftest import SMALL
 
+WHOLE = {
+    "metrics": dict.fromkeys(_PARTS["metrics"]),
+    "provenance": dict.fromkeys(_PARTS["provenance"]),
+    "timing": dict.fromkeys(_PARTS["timing"]),
+}
 
-def cells(count, *more):
-    return [RunCell("a", trial, (*SMALL, *more), seed=trial) for trial in range(count)]
+
+def cells(count):
+    return FederationCell.trials("a", SMALL, seed=0, trials=count)
 
 
 def test_the_key_is_that_of_the_resolved_configuration():
     def key(*overrides, seed=1):
-        return RunCell("any", 0, overrides, seed).key
+        return FederationCell.trials("any", overrides, seed, trials=1)[0].key
 
     first = key("rounds=3")
     assert first == key("rounds=3", "attack.fraction=0.3")
@@ -32,21 +40,23 @@ def test_the_key_is_that_of_the_resolved_configuration():
 
 def test_finished_cells_are_not_run_again(tmp_path):
     work = cells(2)
-    write_result(tmp_path, work[0].key, {"marker": "kept"})
+    write_result(tmp_path, work[0].key, WHOLE)
     seen = []
     outcomes = run_cells(work, tmp_path, workers=1, progress=seen.append)
-    assert outcomes[0].metrics == {"marker": "kept"}
-    assert outcomes[1].metrics["seed"] == 1
-    assert list(dict.fromkeys((c.done, c.total) for c in seen)) == [(1, 2), (2, 2)]
-    assert read_result(tmp_path, work[1].key) == outcomes[1].metrics
+    assert outcomes[0].result == WHOLE
+    assert outcomes[1].result["metrics"]["seed"] == 1
+    assert list(dict.fromkeys((c.kept, c.done, c.total) for c in seen)) == [(1, 1, 2), (1, 2, 2)]
+    assert seen[-1].shown == (2, 2, "runs, 1 there already, 0 running, 0 failed")
+    assert read_result(tmp_path, work[1].key) == outcomes[1].result
 
 
 def test_a_cell_that_fails_is_reported_and_the_rest_goes_on(tmp_path):
-    broken = RunCell("b", 0, (*SMALL, "clustering.k=3", "clustering.init=partial"), 0)
+    overrides = [*SMALL, "clustering.k=3", "clustering.init=partial"]
+    broken = FederationCell("b", 0, compose(overrides))
     outcomes = run_cells([broken, *cells(1)], tmp_path, workers=1, progress=lambda counts: None)
-    assert outcomes[0].metrics is None
+    assert outcomes[0].result is None
     assert "clustering.init=partial" in outcomes[0].error
-    assert outcomes[1].metrics is not None
+    assert outcomes[1].result is not None
     assert read_result(tmp_path, broken.key) is None
 
 
@@ -78,4 +88,6 @@ def test_after_kill_9_only_the_missing_trials_run_and_the_table_is_the_same(tmp_
     assert all(p.stat().st_mtime_ns == stamp for p, stamp in finished.items())
     for name in ("misclustering.csv", "misclustering.md", "misclustering.svg"):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
-    assert json.loads(next(whole.glob("cells/*.json")).read_text())["engine"] == "inprocess"
+    assert (
+        json.loads(next(whole.glob("cells/*.json")).read_text())["metrics"]["engine"] == "inprocess"
+    )

@@ -15,7 +15,7 @@ import pytest
 from tagma.bench.bench_command import main
 from tagma.bench.grid.expand import expand
 from tagma.bench.grid.plan import read_plan
-from tagma.bench.grid.rows import curve_rows, table_rows
+from tagma.bench.grid.table_rows import curve_rows, table_rows
 from tagma.bench.runner import Outcome
 from tagma.errors import TagmaError
 from tagma.report.run_reading import read_run

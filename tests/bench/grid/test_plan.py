@@ -3,10 +3,10 @@
 import pytest
 
 from tagma.bench.bench_command import main
-from tagma.bench.grid.columns import RESERVED
 from tagma.bench.grid.expand import expand
 from tagma.bench.grid.plan import read_plan
-from tagma.bench.grid.rows import table_columns
+from tagma.bench.grid.table_files import RESERVED
+from tagma.bench.grid.table_rows import table_columns
 from tagma.errors import TagmaError
 from tagma.settings import choices
 
@@ -183,7 +183,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(grid_file, tmp_path, monkey
     def refuse(**where):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tagma.bench.trial_options.TemporaryFile", refuse)
+    monkeypatch.setattr("tagma.bench.cell_store.TemporaryFile", refuse)
     with pytest.raises(TagmaError) as caught:
         main([grid_file(), f"bench.folder={tmp_path}/out", "seeds=1"])
     folder = f"bench.folder={tmp_path}/out"

@@ -1,15 +1,13 @@
 """Peak memory of the kernels on a large input, in a process of their own."""
 
-import resource
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tagma.bench.peak_memory import peak_memory
 from tagma.strategies import aggregation as ours
 
 ROWS = 50
@@ -52,15 +50,4 @@ def _measure(dim: int) -> float:
             part[:] = random.standard_normal(len(part), np.float32)
     for kernel in KERNELS.values():
         kernel(rows)
-    return _peak() / rows.nbytes
-
-
-def _peak() -> int:
-    """Bytes; where the system tells, without what the parent process had before."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak * (1 if sys.platform == "darwin" else 1024)
+    return peak_memory() / rows.nbytes

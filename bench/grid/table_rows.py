@@ -9,8 +9,17 @@ from math import inf
 from typing import Any
 
 from tagma.bench.grid.axis import Axis
-from tagma.bench.grid.columns import NUMBER, OUTCOME, PROVENANCE, SCORES, TEXT, WHOLE, Columns, Row
 from tagma.bench.grid.expand import Place
+from tagma.bench.grid.table_files import (
+    NUMBER,
+    OUTCOME,
+    PROVENANCE,
+    SCORES,
+    TEXT,
+    WHOLE,
+    Columns,
+    Row,
+)
 from tagma.bench.runner import Outcome
 
 TIMINGS: Columns = {
@@ -40,14 +49,14 @@ def table_rows(places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> Iter
             "cell": place.cell.key,
             **place.values,
             "seed": place.seed,
-            "status": status if outcome.metrics is None else "ok",
+            "status": status if outcome.result is None else "ok",
             "reason": outcome.error,
             "config": place.cell.configuration,
         }
-        if outcome.metrics is not None:
-            row |= _scores(outcome.metrics["metrics"]) | outcome.metrics["provenance"]
+        if outcome.result is not None:
+            row |= scores(outcome.result["metrics"]) | outcome.result["provenance"]
         if place.reference is not None:
-            yardstick = outcomes[place.reference.key].metrics
+            yardstick = outcomes[place.reference.key].result
             row["error_without_byzantine"] = _error(yardstick["metrics"]) if yardstick else None
         yield row
 
@@ -55,14 +64,14 @@ def table_rows(places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> Iter
 def timing_rows(outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
     """What every finished cell took."""
     for key, outcome in outcomes.items():
-        if outcome.metrics is not None:
-            metrics = outcome.metrics["metrics"]
+        if outcome.result is not None:
+            metrics = outcome.result["metrics"]
             yield {
                 "cell": key,
                 "clustering_seconds": metrics["seconds"].get("clustering"),
                 "rounds_seconds": metrics["seconds"].get("optimisation"),
                 "messages": metrics["messages"],
-                **outcome.metrics["timing"],
+                **outcome.result["timing"],
             }
 
 
@@ -71,12 +80,13 @@ def curve_rows(
 ) -> Iterator[Row]:
     """The points of one curve of every finished cell."""
     for key, outcome in outcomes.items():
-        points = outcome.metrics["metrics"][curve] if outcome.metrics else None
+        points = outcome.result["metrics"][curve] if outcome.result else None
         for number, point in enumerate(points or ()):
             yield {"cell": key, count: number, value: inf if point is None else point}
 
 
-def _scores(metrics: Mapping[str, Any]) -> Row:
+def scores(metrics: Mapping[str, Any]) -> Row:
+    """The scores of a finished run; a diverged error is infinite."""
     clusters = metrics["clusters"]
     return {
         "estimation_error": _error(metrics),

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from tagma.atomic_file import whole_file
+from tagma.bench.cell_identity import LIBRARIES
 
 TEXT, WHOLE, NUMBER = "text", "whole", "number"
 Columns = dict[str, str]
@@ -19,9 +20,7 @@ SCORES: Columns = {
     "error_without_byzantine": NUMBER, "clusters_found": WHOLE, "replies_used": WHOLE,
     "replies_rejected": WHOLE, "suspects": WHOLE,
 }  # fmt: skip
-PROVENANCE: Columns = dict.fromkeys(
-    ("config", "code", "version", "python", "numpy", "torch", "flwr"), TEXT
-)
+PROVENANCE: Columns = dict.fromkeys(("config", "code", "version", "python", *LIBRARIES), TEXT)
 OUTCOME: Columns = {"seed": WHOLE, "status": TEXT, "reason": TEXT}
 RESERVED = frozenset({"cell", *OUTCOME, *SCORES, *PROVENANCE})
 """The columns of every grid's table: no axis may have such a name."""

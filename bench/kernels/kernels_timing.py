@@ -79,7 +79,7 @@ def compare(
 
     Before every measurement the function is called once more. A virtual machine may give memory
     that has been free for some seconds back to its host, and to get it again takes many times as
-    long as to fill it (`tagma.bench.fresh_memory`). Whom that meets depends on how long the others'
+    long as to fill it (`tagma bench fresh_memory`). Whom that meets depends on how long the others'
     turns took. So each function finds what it has just freed itself: what its own system takes to
     give it memory counts, what the host takes does not, unless a call is so long that it meets its
     own.

@@ -1,4 +1,4 @@
-"""`python -m tagma.bench.fresh_memory`: what fresh memory costs, by how long it has been free.
+"""`tagma bench fresh_memory`: what fresh memory costs, by how long it has been free.
 
 An array of 400 MB is made, filled and freed, again and again, with longer and longer pauses. On a
 computer of one's own the pause makes no difference. A virtual machine may give memory that is free
@@ -6,7 +6,6 @@ back to its host in the pause, and the host then has to find it again, page by p
 `tagma bench kernels` calls every function once more before it measures it.
 """
 
-import argparse
 from statistics import median
 from time import sleep, thread_time
 from typing import Any
@@ -15,18 +14,19 @@ import numpy as np
 from rich.table import Table
 
 from tagma.arrays import Array
+from tagma.launch.command_line import CommandLine
 from tagma.launch.console import console, notices
 
-_HELP = "What 400 MB of fresh memory cost, by how long they have been free. Takes two minutes."
+_ABOUT = "What 400 MB of fresh memory cost, by how long they have been free. Takes two minutes."
 _ENTRIES = 100_000_000
 _PAUSES = (0, 1, 2, 5, 10, 20)
 """Seconds."""
 _REPEATS = 3
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Measure after every pause, and print a table."""
-    argparse.ArgumentParser("python -m tagma.bench.fresh_memory", description=_HELP).parse_args()
+    CommandLine("bench fresh_memory", _ABOUT).read(arguments)
     memory: Any = np.ones(_ENTRIES, np.float32)
     again = median(_fill(memory) for _ in range(_REPEATS))
     del memory
@@ -54,7 +54,3 @@ def _fill(memory: Array) -> float:
     started = thread_time()
     memory.fill(1)
     return thread_time() - started
-
-
-if __name__ == "__main__":
-    main()

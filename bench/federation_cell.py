@@ -1,22 +1,21 @@
-"""A cell of a grid: one federation, and what is kept of it."""
+"""A cell that is one federation, in one process, with real Flower messages."""
 
 import logging
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, cached_property
-from importlib.metadata import version
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Self
 
-from tagma import __version__
-from tagma.bench.cell_identity import code_fingerprint, config_of_run, hash_of
-from tagma.bench.cells import FILES
+from tagma.bench.cell_identity import config_of_run, hash_of, versions
+from tagma.bench.cell_store import FILES
 from tagma.launch.engines import inprocess
 from tagma.launch.oracle_run import oracle_errors
+from tagma.launch.run import check
 from tagma.server.results.run_folder import (
     CLUSTERS,
     HISTORY,
@@ -25,7 +24,7 @@ from tagma.server.results.run_folder import (
     read_metrics,
     write_metrics,
 )
-from tagma.settings import Settings, adopt
+from tagma.settings import Settings, adopt, compose_seeds
 
 _PICTURE = (METRICS, HISTORY, CLUSTERS, MODELS)
 """The files of a run that a picture of its clients is drawn from."""
@@ -37,23 +36,34 @@ _PARTS = {
     "provenance": {"code", "version"},
     "timing": {"seconds", "host"},
 }  # fmt: skip
-"""What the tables need of a result."""
+"""What tables need of a result."""
 
 
 @dataclass(frozen=True)
-class GridCell:
-    """A whole federation in one process, with settings that are composed already."""
+class FederationCell:
+    """A whole federation, with settings that are composed already.
+
+    Its result has the run's `metrics`, their `provenance` and the `timing`.
+    """
 
     method: str
     trial: int
     settings: Settings
-    picture: bool
+    picture: bool = False
     """Whether to keep the run's own files, too."""
+
+    @classmethod
+    def trials(cls, method: str, overrides: Sequence[str], seed: int, trials: int) -> list[Self]:
+        """So many cells, trial t with the seed `seed + t`; the settings are checked."""
+        seeds = range(seed, seed + trials)
+        settings = compose_seeds((*overrides, "checkpoint_every=0"), seeds)
+        check(settings[0])
+        return [cls(method, trial, one) for trial, one in enumerate(settings)]
 
     @cached_property
     def key(self) -> str:
-        """A hash of the resolved configuration and the code."""
-        return hash_of(["grid", self.configuration])  # its result says more than metrics
+        """A hash of the resolved configuration, of the code and of what is kept."""
+        return hash_of([type(self).__name__, self.picture, self.configuration])
 
     @cached_property
     def configuration(self) -> str:
@@ -61,7 +71,7 @@ class GridCell:
         return config_of_run(vars(self.settings))
 
     def run(self) -> dict[str, Any]:
-        """Run the federation; its metrics, where they come from, and what it took."""
+        """Run the federation in a temporary folder."""
         logging.getLogger("flwr").setLevel(logging.ERROR)
         adopt(self.settings)
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -82,17 +92,6 @@ class GridCell:
         return result | {FILES: files} if self.picture else result
 
     def whole(self, result: Mapping[str, Any]) -> bool:
-        """Whether the tables can be made of it."""
+        """Whether tables can be made of it."""
         parts = ((result.get(name), needed) for name, needed in _PARTS.items())
         return all(isinstance(part, dict) and part.keys() >= needed for part, needed in parts)
-
-
-@cache
-def versions() -> dict[str, str]:
-    """What a result was made with."""
-    return {
-        "code": code_fingerprint()[:24],
-        "version": __version__,
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "torch", "flwr")},
-    }

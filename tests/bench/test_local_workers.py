@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tagma.bench.grid.columns import TEXT, write_table
+from tagma.bench.grid.table_files import TEXT, write_table
 from tagma.bench.local_workers import LocalWorkers
 from tagma.bench.runner import run_cells
 
@@ -42,10 +42,10 @@ def outcomes(cells, folder, **options):
 def test_a_cell_that_takes_too_long_is_ended_and_the_next_gets_a_new_process(tmp_path):
     cells = [FakeCell("a", "work"), FakeCell("b", "sleep"), FakeCell("c", "work")]
     first, second, third = outcomes(cells, tmp_path, timeout=2.0)
-    assert (second.metrics, second.error) == (None, "timed out after 2 s")
+    assert (second.result, second.error) == (None, "timed out after 2 s")
     assert second.timed_out
-    assert first.metrics["process"] != third.metrics["process"]
-    assert first.metrics["threads"] == "1"
+    assert first.result["process"] != third.result["process"]
+    assert first.result["threads"] == "1"
 
 
 @pytest.mark.multiprocess
@@ -54,7 +54,7 @@ def test_a_cell_that_ends_its_process_or_fails_is_told_of_and_the_next_ones_run(
     first, second, third = outcomes(cells, tmp_path)
     assert first.error == "its process ended with exit code 7"
     assert second.error == "ArithmeticError: no such luck"
-    assert third.metrics["process"]
+    assert third.result["process"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.json"]
 
 
@@ -69,7 +69,7 @@ def test_a_reason_that_no_encoding_can_write_is_made_one_that_can_be(tmp_path):
 def test_a_worker_with_other_code_than_its_parent_computes_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("tagma.bench.local_workers.code_fingerprint", lambda: "of an hour ago")
     (only,) = outcomes([FakeCell("a", "work")], tmp_path)
-    assert only.metrics is None
+    assert only.result is None
     assert "the code has changed" in only.error
 
 
@@ -78,4 +78,4 @@ def test_a_kept_result_without_what_it_should_have_is_made_again(tmp_path):
     for content in ("{}", "[]", '{"some": 1}'):
         (tmp_path / "a.json").write_text(content)
         (only,) = outcomes([FakeCell("a", "work")], tmp_path)
-        assert only.metrics["process"]
+        assert only.result["process"]

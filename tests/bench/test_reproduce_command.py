@@ -4,9 +4,9 @@ import csv
 
 import pytest
 
-from tagma.bench import feature_clusters_bench as features
-from tagma.bench.cells import read_result
+from tagma.bench.cell_store import read_result
 from tagma.bench.reproduce import reproduce_command as command
+from tagma.bench.speed import feature_clusters_speed as features
 from tagma.errors import TagmaError
 
 
@@ -16,7 +16,7 @@ from tagma.errors import TagmaError
         (["--seed", "-5"], "--seed: -5: must be a whole number from 0 on"),
         (["--trials", "x"], "--trials: x: must be a whole number from 1 on"),
         (["--workers", "0"], "--workers: 0: must be a whole number from 1 on"),
-        (["--trial", "3"], "--trial: there is no such option"),
+        (["--trial", "3"], "--trial: there is no such option; did you mean --trials?"),
         (["seed=3"], "use --seed"),
     ],
 )
@@ -45,7 +45,9 @@ def test_a_damaged_result_counts_as_none(tmp_path):
 
 def test_every_experiment_has_its_own_help(capsys):
     for name in command._NAMES:
-        command.main([name, "--help"])
+        with pytest.raises(SystemExit) as end:
+            command.main([name, "--help"])
+        assert end.value.code == 0
         said = capsys.readouterr().out
         assert "--trials" in said
         assert name in said

@@ -7,11 +7,11 @@ from typing import Any
 import yaml
 
 from tagma.atomic_file import whole_file
-from tagma.bench.grid.cell import versions
-from tagma.bench.grid.columns import write_table
+from tagma.bench.cell_identity import versions
 from tagma.bench.grid.expand import Place
 from tagma.bench.grid.plan import METRICS, Plan
-from tagma.bench.grid.rows import (
+from tagma.bench.grid.table_files import write_table
+from tagma.bench.grid.table_rows import (
     ITERATIONS,
     ROUNDS,
     TIMINGS,
@@ -44,7 +44,7 @@ def _about(
     plan: Plan, places: Sequence[Place], outcomes: Mapping[str, Outcome], command: str
 ) -> dict[str, Any]:
     ends = [outcomes[place.cell.key] for place in places]
-    done = [end.metrics for end in ends if end.metrics is not None]
+    done = [end.result for end in ends if end.result is not None]
     return {
         "name": plan.name,
         "title": plan.title,
@@ -80,4 +80,6 @@ def _settings(plan: Plan) -> str:
         described["reference"] = list(plan.reference)
     if plan.skip:
         described["skip"] = [dict(rule) for rule in plan.skip]
+    if plan.gate:
+        described["gate"] = [requirement.described for requirement in plan.gate]
     return yaml.safe_dump(described, sort_keys=False, width=1000)

@@ -1,11 +1,10 @@
-"""`python -m tagma.bench.online_bias`: how far one streaming pass is from the local minimiser.
+"""`tagma bench online_bias`: how far one streaming pass is from the local minimiser.
 
 For regression data of many clients in one cluster: the share of the true coefficients by which
 the mean local model of `solver=online` falls short (its bias towards 0), and the error of one local
 model, ||w - w*|| / sqrt(d), beside that of `solver=closed_form` on the same data.
 """
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,15 +12,16 @@ from rich.table import Table
 
 from tagma.arrays import Array
 from tagma.client.solvers.solver_choice import solver_of
-from tagma.launch.console import console, say
+from tagma.launch.command_line import CommandLine
+from tagma.launch.console import console
 from tagma.settings import Settings, compose
 from tagma.tasks.task_choice import task_of
 
-_HELP = """python -m tagma.bench.online_bias [overrides]: the bias of solver=online, by sample size.
+_ABOUT = """The bias of solver=online, by sample size.
 
-  python -m tagma.bench.online_bias                     100 coefficients, 40 clients
-  python -m tagma.bench.online_bias task.dim=20         any setting of the task
-  python -m tagma.bench.online_bias solver.decay=0.5    or of the solver"""
+  tagma bench online_bias                     100 coefficients, 40 clients
+  tagma bench online_bias task.dim=20         any setting of the task
+  tagma bench online_bias solver.decay=0.5    or of the solver"""
 
 _SAMPLES = (200, 2000, 20000)
 _CLIENTS = 40
@@ -39,14 +39,12 @@ class Figures:
 
 def main(arguments: list[str]) -> None:
     """Measure every sample size and print the table."""
-    if "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
+    overrides = CommandLine("bench online_bias", _ABOUT, overrides=True).read(arguments).overrides
     table = Table(title="One streaming pass against least squares", title_justify="left")
     for title in ("examples", "bias", "error", "error of least squares"):
         table.add_column(title, justify="right")
     for samples in _SAMPLES:
-        given = [f"task.clients={_CLIENTS}", *arguments, "task.clusters=1"]
+        given = [f"task.clients={_CLIENTS}", *overrides, "task.clusters=1"]
         given += [f"task.samples={samples}"]
         online = figures(compose([*given, "solver=online"]))
         closed = figures(compose([*_without_solver(given), "solver=closed_form"]))
@@ -73,7 +71,3 @@ def _compare(models: Array, wanted: Array) -> Figures:
 
 def _without_solver(overrides: list[str]) -> list[str]:
     return [text for text in overrides if not text.startswith("solver")]
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

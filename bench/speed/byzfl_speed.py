@@ -18,14 +18,15 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 from torch.utils.data import DataLoader, TensorDataset
 
-from tagma.bench.byzfl_import import byzfl_module
 from tagma.bench.grid.expand import Place, expand
 from tagma.bench.grid.plan import read_plan
+from tagma.bench.speed.byzfl_import import byzfl_module
 from tagma.errors import TagmaError
-from tagma.launch.console import console, notices, say
+from tagma.launch.command_line import CommandLine
+from tagma.launch.console import console, notices
 from tagma.tasks.task_choice import task_of
 
-_HELP = """tagma bench byzfl [settings]: CPU time per cell of the grid byzfl_style, ours and theirs.
+_ABOUT = """CPU time per cell of the grid byzfl_style, ours and theirs.
 
 Needs byzfl, anywhere on PYTHONPATH: pip install --no-deps --target FOLDER byzfl==0.0.11
   tagma bench byzfl
@@ -54,15 +55,13 @@ _FRACTION = 0.2
 
 def main(arguments: list[str]) -> None:
     """Run the same cells on both sides, in turns, and compare."""
-    if "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
+    given = CommandLine("bench byzfl", _ABOUT, overrides=True).read(arguments).overrides
     try:
         byzfl = byzfl_module()
     except ImportError as error:
         raise TagmaError(f"no byzfl ({error}); see tagma bench byzfl --help") from None
     chosen = [f"attack=[{','.join(_ATTACKS)}]", f"defence=[{','.join(_AGGREGATORS)}]"]
-    options = [*chosen, f"attack.fraction={_FRACTION}", "seeds=1", *arguments]
+    options = [*chosen, f"attack.fraction={_FRACTION}", "seeds=1", *given]
     places = {
         (place.values["attack"], place.values["defence"]): place
         for place in expand(read_plan("byzfl_style", options))

@@ -1,4 +1,4 @@
-"""`python -m tagma.bench.threshold_graph_bench`: our threshold graph against scikit-learn's.
+"""`tagma bench threshold_graph`: our threshold graph against scikit-learn's.
 
 Both find the components of the graph that joins points closer than gamma, on the generated points
 of `tagma bench features`. scikit-learn (`radius_neighbors_graph`, brute force, which it chooses
@@ -7,8 +7,6 @@ Each runs in a process of its own: processor time and the growth of its peak mem
 points.
 """
 
-import resource
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from time import process_time
@@ -20,19 +18,22 @@ from sklearn.neighbors import radius_neighbors_graph
 
 from tagma.arrays import Labels
 from tagma.bench.experiments.ranking_scale import generate
+from tagma.bench.peak_memory import peak_memory
 from tagma.errors import TagmaError
-from tagma.launch.console import console, say
+from tagma.launch.command_line import CommandLine
+from tagma.launch.console import console
 from tagma.tasks.feature_graph import largest_first_labels, threshold_components
 
-_HELP = """Our threshold graph against scikit-learn's neighbour search."""
+_ABOUT = """Our threshold graph against scikit-learn's neighbour search, each in its own process.
+
+  tagma bench threshold_graph
+  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 tagma bench threshold_graph      on one thread"""
 _SIZES, _FEATURES, _GAMMA = (5_000, 10_000), 595, 6.0
 
 
 def main(arguments: list[str]) -> None:
     """Measure both at two sizes, and compare the components."""
-    if arguments:
-        say(_HELP)
-        return
+    CommandLine("bench threshold_graph", _ABOUT).read(arguments)
     table = Table(title="Components of the threshold graph", title_justify="left")
     for title in ("points", "method", "processor s", "memory MB"):
         table.add_column(title, justify="left" if title == "method" else "right")
@@ -50,19 +51,10 @@ def main(arguments: list[str]) -> None:
 
 def _measure(name: str, points: int) -> tuple[Labels, float, float]:
     matrix = generate(points, _FEATURES, seed=0)
-    before, start = _peak(), process_time()
+    before, start = peak_memory(), process_time()
     if name == "ours":
         labels = threshold_components(matrix, _GAMMA, progress=lambda share: None)
     else:
         graph = radius_neighbors_graph(matrix, np.nextafter(_GAMMA, 0), n_jobs=1)
         labels = largest_first_labels(connected_components(graph, directed=False)[1])
-    return labels, process_time() - start, _peak() - before
-
-
-def _peak() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(peak * (1 if sys.platform == "darwin" else 1024))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    return labels, process_time() - start, peak_memory() - before

@@ -1,11 +1,10 @@
-"""`python -m tagma.bench.lbfgs_bench`: SciPy's L-BFGS against torch's, same gradients.
+"""`tagma bench lbfgs`: SciPy's L-BFGS against torch's, on the same gradients.
 
 Both minimise the local risks of some clients of `task=mixture_logcosh`, whose gradient comes from
 torch, from w = 0 with a memory of 10 to the same gradient tolerance. Processor time on one thread,
 the median over the clients, and the larger of the two final gradients.
 """
 
-import sys
 from collections.abc import Callable
 from statistics import median
 from time import process_time
@@ -15,29 +14,28 @@ from rich.table import Table
 
 from tagma.arrays import Array
 from tagma.client.solvers.lbfgs import lbfgs
-from tagma.launch.console import console, say
+from tagma.launch.command_line import CommandLine
+from tagma.launch.console import console
 from tagma.settings import compose
 from tagma.tasks.mixture_logcosh import MixtureLogCosh
 from tagma.tasks.task import Data
 from tagma.tasks.task_choice import task_of
 
-_HELP = """python -m tagma.bench.lbfgs_bench [overrides]: SciPy's L-BFGS against torch.optim.LBFGS.
+_ABOUT = """SciPy's L-BFGS against torch.optim.LBFGS: CPU time on the same gradients.
 
-  python -m tagma.bench.lbfgs_bench                       100 coefficients, 400 examples
-  python -m tagma.bench.lbfgs_bench task.samples=4000     any setting of task=mixture_logcosh"""
+  tagma bench lbfgs                       100 coefficients, 400 examples
+  tagma bench lbfgs task.samples=4000     any setting of task=mixture_logcosh"""
 
 _CLIENTS, _TOLERANCE, _ITERATIONS = 15, 1e-7, 500
 
 
 def main(arguments: list[str]) -> None:
     """Measure both and print the ratio."""
-    if "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
+    given = CommandLine("bench lbfgs", _ABOUT, overrides=True).read(arguments).overrides
     import torch
 
     torch.set_num_threads(1)
-    task = task_of(compose(["task=mixture_logcosh", *arguments]))
+    task = task_of(compose(["task=mixture_logcosh", *given]))
     assert isinstance(task, MixtureLogCosh)
     clients = [task.data(i) for i in range(min(_CLIENTS, task.clients))]
     table = Table(title="L-BFGS on torch's gradients", title_justify="left")
@@ -88,7 +86,3 @@ def _by_torch(task: MixtureLogCosh, data: Data) -> Array:
 
     optimiser.step(closure)  # type: ignore[no-untyped-call]
     return model.detach().numpy()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -16,9 +16,10 @@ from tagma.bench.grid.expand import expand
 from tagma.bench.grid.plan import read_plan
 from tagma.bench.local_workers import LocalWorkers
 from tagma.errors import TagmaError
-from tagma.launch.console import console, notices, say
+from tagma.launch.command_line import CommandLine
+from tagma.launch.console import console, notices
 
-_HELP = """tagma bench workers [GRID] [settings]: cells per second with one worker and with two.
+_ABOUT = """Cells per second with one worker and with two.
 
 Fails unless two are at least 1.7 times as fast as one. Nothing is kept.
   tagma bench workers                       the grid `standard`, its first seed
@@ -31,11 +32,9 @@ _BLOCK = 24
 
 def main(arguments: list[str]) -> None:
     """Measure and compare."""
-    if "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
-    named = bool(arguments) and "=" not in arguments[0]
-    name, settings = (arguments[0], arguments[1:]) if named else ("standard", arguments)
+    given = CommandLine("bench workers [GRID]", _ABOUT, overrides=True).read(arguments).overrides
+    named = bool(given) and "=" not in given[0]
+    name, settings = (given[0], given[1:]) if named else ("standard", given)
     places = expand(read_plan(name, ["seeds=1", *settings]))
     seconds = _measure([place.cell for place in places])
     table = Table(title=f"{len(places)} cells of {name}", title_justify="left")

@@ -12,14 +12,15 @@ from tempfile import TemporaryDirectory
 from rich.table import Table
 
 from tagma.errors import TagmaError
-from tagma.launch.console import console, notices, say
-from tagma.launch.progress_bar import RunProgress
+from tagma.launch.command_line import CommandLine
+from tagma.launch.console import console, notices
+from tagma.launch.progress_bar import ProgressBar
 from tagma.launch.run import check, log_to_root
 from tagma.plugins import build
 from tagma.server.results.events import RoundFinished
 from tagma.settings import Settings, compose
 
-_HELP = """tagma bench speed [overrides]: messages per second of the engines, in steady state.
+_ABOUT = """Messages per second of the engines, in steady state.
 
 Fails unless the inprocess engine is at least 15 times as fast as ray in the same run.
   tagma bench speed                       100 clients, 100 coefficients
@@ -31,11 +32,9 @@ _ROUNDS = {"inprocess": 60, "ray": 12}
 
 def main(arguments: list[str]) -> None:
     """Measure both engines and compare."""
-    if "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
+    given = CommandLine("bench speed", _ABOUT, overrides=True).read(arguments).overrides
     log_to_root("flwr")
-    speeds = {engine: _messages_per_second(engine, arguments) for engine in _ROUNDS}
+    speeds = {engine: _messages_per_second(engine, given) for engine in _ROUNDS}
     ratio = speeds["inprocess"] / speeds["ray"]
     table = Table(title="Messages per second, steady state", title_justify="left")
     table.add_column("engine")
@@ -60,11 +59,11 @@ def _messages_per_second(engine: str, overrides: list[str]) -> float:
 
 def _run(settings: Settings) -> list[RoundFinished]:
     events: list[RoundFinished] = []
-    with TemporaryDirectory() as folder, RunProgress(settings.rounds + 1) as progress:
+    with TemporaryDirectory() as folder, ProgressBar("rounds") as progress:
 
         def observe(event: RoundFinished) -> None:
             events.append(event)
-            progress(event)
+            progress.round(event)
 
         build("engine", settings.choice("engine"))(settings, Path(folder), observe)
     return events

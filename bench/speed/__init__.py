@@ -1,0 +1,1 @@
+"""Benchmarks of speed and memory, each by one command: `tagma bench NAME`."""
