@@ -9,7 +9,7 @@ choice. Beside its own settings it has
     later      another attack, by name or with settings, that they turn to after round 1
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -21,10 +21,12 @@ from tagma.arrays import Labels, Mask
 from tagma.attacks.base import Attack
 from tagma.attacks.on_clustering.forged_local_models import ClusteringAttack
 from tagma.attacks.schedule import Adversary, Phase, Squad
+from tagma.choices import choices, file_of
 from tagma.counts import ceil_of
 from tagma.errors import SettingError
+from tagma.override_hints import no_such_choice
 from tagma.plugins import TARGET, build, settings_of
-from tagma.settings import CONF, Settings, choices
+from tagma.settings import Settings
 from tagma.tasks.roles import role_order
 from tagma.tasks.task import Task
 from tagma.tasks.task_choice import task_of
@@ -36,7 +38,8 @@ _WHO = ("fraction", "clients")
 @lru_cache(maxsize=32)
 def adversary_of(settings: Settings) -> Adversary:
     """The adversary that the `attack` group describes."""
-    entries = {key: _resolved(key, entry) for key, entry in _entries(settings).items()}
+    given = settings.overrides
+    entries = {key: _resolved(key, entry, given) for key, entry in _entries(settings).items()}
     who = {
         key: settings_of(_who, key, {k: config.pop(k) for k in _WHO if k in config}, {})
         for key, config in entries.items()
@@ -45,7 +48,7 @@ def adversary_of(settings: Settings) -> Adversary:
     masks = _shared_out(who, role_order(task.clients, settings.seed))
     _check_truth(task, np.logical_or.reduce(list(masks.values())))
     return Adversary(
-        tuple(Squad(masks[key], _phases(key, config)) for key, config in entries.items())
+        tuple(Squad(masks[key], _phases(key, config, given)) for key, config in entries.items())
     )
 
 
@@ -104,7 +107,12 @@ def _check_truth(task: Task, byzantine: Mask) -> None:
 
 
 def _phases(
-    key: str, config: dict[str, Any], *, earliest: int = 1, latest: int | None = None
+    key: str,
+    config: dict[str, Any],
+    overrides: Sequence[str],
+    *,
+    earliest: int = 1,
+    latest: int | None = None,
 ) -> tuple[Phase, ...]:
     """The attack of an entry, and what comes later, within its start and stop."""
     later = config.pop("later", None)
@@ -122,11 +130,11 @@ def _phases(
         return (Phase(attack, start, stop, key),)
     first = (Phase(attack, 1, 1, key),) if start == 1 else ()
     key = f"{key}.later"
-    following = _resolved(key, later)
+    following = _resolved(key, later, overrides)
     for name in _WHO:
         if following.pop(name, None) is not None and isinstance(later, Mapping) and name in later:
             raise SettingError(f"{key}.{name}", later[name], "belongs to the attack before it")
-    return (*first, *_phases(key, following, earliest=max(2, start), latest=stop))
+    return (*first, *_phases(key, following, overrides, earliest=max(2, start), latest=stop))
 
 
 def _attack(key: str, config: Mapping[str, Any]) -> Attack:
@@ -140,19 +148,18 @@ def _attack(key: str, config: Mapping[str, Any]) -> Attack:
     return attack
 
 
-def _resolved(key: str, entry: Any) -> dict[str, Any]:
-    """The settings of an entry, with those of the choice it names."""
+def _resolved(key: str, entry: Any, overrides: Sequence[str]) -> dict[str, Any]:
+    """The settings of an entry, with those of the choice it names, ours or the user's own."""
     if not isinstance(entry, str | Mapping):
         raise SettingError(key, entry, "must name an attack, or be like {name: alie, z: 2}")
     config: dict[str, Any] = {"name": entry} if isinstance(entry, str) else dict(entry)
     while "name" in config:
         name = str(config.pop("name"))
-        known = choices("attack")
+        known = choices("attack", overrides)
         if name not in known:
-            raise SettingError(
-                f"{key}.name", name, f"there is no such choice; known: {', '.join(known)}"
-            )
-        chosen: Any = OmegaConf.to_container(OmegaConf.load(CONF / "attack" / f"{name}.yaml"))
+            raise SettingError(f"{key}.name", name, no_such_choice(name, known))
+        text = file_of("attack", name, overrides).read_text()
+        chosen: Any = OmegaConf.to_container(OmegaConf.create(text))
         chosen.pop("defaults", None)
         if "attacks" in chosen:
             raise SettingError(f"{key}.name", name, "is several attacks: list them instead")

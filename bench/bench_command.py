@@ -4,9 +4,9 @@ from collections.abc import Callable
 from importlib import import_module
 
 from tagma.bench.grid import grid_command as grid
+from tagma.choices import choices
 from tagma.errors import TagmaError
 from tagma.launch.console import say
-from tagma.settings import choices
 
 _BENCHES = {
     "kernels": (

@@ -20,8 +20,8 @@ from typing import Any
 import yaml
 
 import tagma
+from tagma.choices import CONF
 from tagma.plugins import TARGET
-from tagma.settings import CONF
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "flwr")
 """Those that compute: another version may give other numbers."""

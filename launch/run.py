@@ -12,6 +12,7 @@ from omegaconf import DictConfig
 
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.dry_run import try_attacks
+from tagma.choices import CONF
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.environment import environment
 from tagma.errors import TagmaError
@@ -27,7 +28,7 @@ from tagma.server.folder_lock import only_writer
 from tagma.server.results.events import both
 from tagma.server.results.run_folder import RESULTS, read_metrics, write_metrics
 from tagma.server.wiring import algorithm_of, warnings_of
-from tagma.settings import CONF, Settings, compose, explain_outside
+from tagma.settings import Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
 
 _HELP = """tagma run [overrides]: one federation, from local models to a report.

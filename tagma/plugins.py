@@ -30,7 +30,7 @@ def locate(path: str, key: str) -> Callable[..., Any]:
     module_name, _, name = path.rpartition(".")
     try:
         found = getattr(import_module(module_name), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise SettingError(key, path, f"cannot be imported ({error})") from None
     if not callable(found):
         raise SettingError(key, path, "is not a class or function")

@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any
 
@@ -17,18 +16,17 @@ from annotated_types import Ge, Gt
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import BaseModel, ConfigDict
 
-from tagma import conf
+from tagma.choices import CONF, choices
 from tagma.errors import SettingError, TagmaError
 from tagma.override import key_of
+from tagma.override_hints import hint
 from tagma.plugins import checked, unknown
 
-CONF = Path(conf.__file__).parent
 GROUPS = (
     "task", "solver", "strategy", "clustering", "aggregation", "optimiser", "attack", "engine",
     "tracking",
@@ -43,6 +41,7 @@ RENAMED = {
 }
 """Keys of earlier versions, and what they are called now."""
 _HYDRAS = ("hydra.searchpath",)
+_OF_EVERY_ATTACK = {"attack.fraction", "attack.clients", "attack.start", "attack.stop"}
 _LOCK = Lock()
 _ADOPTED: "dict[tuple[str, ...], Settings]" = {}
 
@@ -118,9 +117,14 @@ def _composed(overrides: tuple[str, ...]) -> DictConfig:
             raise TagmaError(f"{text}: is called {new} now")
     with _LOCK, _own_hydra():
         try:
-            return hydra_compose("config", list(overrides))
+            return hydra_compose("config", [_for_any_attack(text) for text in overrides])
         except HydraException as error:
             raise explain(error, overrides) from None
+
+
+def _for_any_attack(text: str) -> str:
+    """Who attacks, and when, can be set for every attack, also one whose file does not say it."""
+    return f"++{text}" if text.partition("=")[0] in _OF_EVERY_ATTACK else text
 
 
 @contextmanager
@@ -145,7 +149,9 @@ def from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
     groups = {key: plain.pop(key, None) for key in GROUPS}
     for group, value in groups.items():
         if not isinstance(value, dict):
-            raise SettingError(group, value, f"must be one of {', '.join(choices(group))}")
+            raise SettingError(
+                group, value, f"must be one of {', '.join(choices(group, overrides))}"
+            )
     return checked(Settings, "", plain, groups=groups, overrides=tuple(overrides))
 
 
@@ -170,17 +176,10 @@ def split_overrides(text: str) -> list[str]:
 
 def explain(error: HydraException, overrides: Sequence[str]) -> TagmaError:
     """Hydra's error as one line that names the override, and what would be allowed."""
+    if (about := hint(overrides, error)) is not None:
+        return TagmaError(about)
     for text in overrides:
-        try:
-            override = OverridesParser.create().parse_override(text)
-        except HydraException:
-            return TagmaError(f"{text}: is not of the form key=value")
-        key, value = override.key_or_group, override.value()
-        known = choices(key) if isinstance(error, MissingConfigException) else []
-        if known and not override.is_sweep_override() and str(value) not in known:
-            return SettingError(key, value, f"there is no such choice; known: {', '.join(known)}")
-    for text in overrides:
-        key = text.lstrip("+~").partition("=")[0]
+        key = key_of(text)
         if f"'{key}'" in _first_line(error):
             return TagmaError(f"{text}: {unknown(key, _known_keys(overrides, key))}")
     return TagmaError(_first_line(error))
@@ -190,12 +189,6 @@ def explain_outside(error: HydraException, overrides: Sequence[str]) -> TagmaErr
     """The same for an error that arose outside of `compose`."""
     with _LOCK, _own_hydra():
         return explain(error, overrides)
-
-
-def choices(group: str) -> list[str]:
-    """The names that a group offers; files whose name begins with _ are parts of others."""
-    folder = CONF / group
-    return sorted(file.stem for file in folder.glob("[!_]*.yaml")) if folder.is_dir() else []
 
 
 def is_setting(key: str) -> bool:
@@ -210,7 +203,7 @@ def _known_keys(overrides: Sequence[str], wrong: str) -> list[str]:
     """The keys beside a wrong one, under the choices of the other overrides."""
     group = wrong.rpartition(".")[0]
     keys = {text: text.partition("=")[0] for text in overrides}
-    chosen = [text for text, key in keys.items() if "." not in key and choices(key)]
+    chosen = [text for text, key in keys.items() if "." not in key and choices(key, overrides)]
     config = hydra_compose("config", chosen)
     node = OmegaConf.select(config, group) if group else config
     if not OmegaConf.is_dict(node):

@@ -13,11 +13,12 @@ from tagma.bench.federation_cell import FederationCell
 from tagma.bench.grid.axis import Plain, Value
 from tagma.bench.grid.conditions import holds
 from tagma.bench.grid.plan import Plan
+from tagma.choices import CONF
 from tagma.errors import TagmaError
 from tagma.launch.run import check
 from tagma.override import key_of
 from tagma.plugins import TARGET
-from tagma.settings import CONF, Settings, compose, compose_seeds
+from tagma.settings import Settings, compose, compose_seeds
 
 _BASE = ("evaluate=false", "oracle=false", "checkpoint_every=0")
 """What a grid does without, unless the plan says otherwise."""

@@ -16,6 +16,7 @@ from tagma.bench.grid.table_rows import scores
 from tagma.bench.local_workers import LocalWorkers, Workers
 from tagma.bench.ray_workers import RayWorkers
 from tagma.bench.runner import Outcome, run_cells
+from tagma.choices import choices
 from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import console, notices, say, warn
@@ -25,7 +26,6 @@ from tagma.report.bench_headline import terminal_lines
 from tagma.report.bench_reading import read_bench
 from tagma.report.bench_report import write_bench_report
 from tagma.report.leaderboard import leaderboard
-from tagma.settings import choices
 
 _SHOWN = 10
 """So many failures are told of on the terminal; the table has all."""

@@ -15,10 +15,10 @@ from hydra.errors import HydraException
 from tagma.bench.grid.axis import ROLES, Axis, axis_of, with_defences
 from tagma.bench.grid.conditions import Condition, check_condition
 from tagma.bench.grid.gate import Requirement, read_gate
+from tagma.choices import CONF, choices
 from tagma.errors import SettingError, TagmaError
 from tagma.override import key_of
 from tagma.plugins import settings_of
-from tagma.settings import CONF, choices
 
 METRICS = ("estimation_error", "misclustering")
 _FOLDER = Path("outputs") / "bench"

@@ -12,13 +12,14 @@ from tagma.attacks.base import LocalAttack, OmniscientAttack
 from tagma.attacks.dry_run import try_attacks
 from tagma.attacks.schedule import Adversary, Squad
 from tagma.attacks.threat_model import OutOfSight
+from tagma.choices import choices
 from tagma.client.app import app as client_app
 from tagma.errors import SettingError
 from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.launch.run import check
 from tagma.plugins import TARGET, locate
 from tagma.server.wiring import algorithm_of
-from tagma.settings import Settings, choices, compose, join_overrides
+from tagma.settings import Settings, compose, join_overrides
 from tagma.strategies.flower import ThreeStage
 from tagma.tasks.task import Truth
 from tagma.tasks.task_choice import task_of

@@ -5,8 +5,8 @@ import pytest
 
 from tagma.bench.bench_command import _BENCHES, main
 from tagma.bench.peak_memory import peak_memory
+from tagma.choices import choices
 from tagma.errors import TagmaError
-from tagma.settings import choices
 
 
 @pytest.mark.parametrize("name", [*_BENCHES, "quick", "bench=quick"])

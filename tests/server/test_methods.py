@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagma.settings import CONF
+from tagma.choices import CONF
 
 NAMES = {
     group: sorted(file.stem for file in (CONF / group).glob("*.yaml"))

@@ -7,8 +7,9 @@ import pytest
 from tagma.bench.bench_command import main
 from tagma.bench.grid.gate import check_findings, findings
 from tagma.bench.grid.plan import read_plan
+from tagma.choices import choices
 from tagma.errors import TagmaError
-from tagma.settings import choices, compose
+from tagma.settings import compose
 
 TWICE = {"where": {"defence": "plain"}, "unless": {"attack": "none"}, "than": {"attack": "none"}}
 

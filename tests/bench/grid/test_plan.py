@@ -7,8 +7,8 @@ from tagma.bench.grid.expand import expand
 from tagma.bench.grid.plan import read_plan
 from tagma.bench.grid.table_files import RESERVED
 from tagma.bench.grid.table_rows import table_columns
+from tagma.choices import choices
 from tagma.errors import TagmaError
-from tagma.settings import choices
 
 
 def names(plan, key):
