@@ -22,10 +22,9 @@ bench: $(VENV)/.installed   ## a grid of attacks and defences; ARGS="seeds=5 ben
 quick: lint types   ## while you work, under two minutes: no other processes, no browser
 	$(PYTEST) -m "not multiprocess and not browser and not slow" $(ARGS)
 
-test: lint types unit   ## what must pass before a change is done, within ten minutes
+test: lint types unit   ## everything that must pass, within ten minutes
 
-full: lint types   ## everything, the slow tests too
-	$(PYTEST) $(ARGS)
+full: test test-compose   ## and the demo in containers
 
 lint: $(VENV)/.installed-dev   ## style
 	$(BIN)/ruff check .
@@ -34,12 +33,12 @@ lint: $(VENV)/.installed-dev   ## style
 types: $(VENV)/.installed-dev .types   ## static types
 	cd .types && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache
 
-.types: pyproject.toml   # the packages as they are imported, for mypy and editors
+.types: pyproject.toml tagma   # the packages as they are imported, for mypy and editors
 	@rm -rf $@ && mkdir -p $@/tagma
 	@cd $@/tagma && ln -s ../../tagma/*.py ../../tagma/py.typed $(ROOMS:%=../../%) .
 
-unit: $(VENV)/.installed-dev   ## tests, but for the slow ones
-	$(PYTEST) -m "not slow" $(ARGS)
+unit: $(VENV)/.installed-dev   ## all tests
+	$(PYTEST) $(ARGS)
 
 demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker and docker-compose
 	@docker/demo.sh

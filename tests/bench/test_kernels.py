@@ -162,6 +162,7 @@ def test_peers_that_are_not_installed_are_named():
     assert absent_peers([timing("tagma", 1.0), timing("byzfl on torch", 2.0)]) == ["byzpy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 1e30])  # with care, where rows are of astronomic size
 @pytest.mark.parametrize("name", KERNELS)
 def test_memory_beyond_the_input_does_not_grow_with_the_rows(name, first, monkeypatch):

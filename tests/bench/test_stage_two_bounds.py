@@ -83,6 +83,7 @@ def test_r_1_and_the_floor_of_local_models_by_hand():
     assert theory_of(models, np.zeros(4, dtype=int)) == {"r_1": None, "floor": None}
 
 
+@pytest.mark.slow
 def test_a_strong_signal_starts_within_the_theorem_and_a_weak_one_does_not():
     strong, weak = (two_cluster_bound_trial(seed=1, signal=signal) for signal in (16.0, 3.0))
     assert strong["A_0"] < strong["allowed start"]
