@@ -17,7 +17,7 @@ from tagma.report.run_headline import verdict
 from tagma.report.run_reading import read_run
 from tagma.report.run_tables import SHOWN_REASONS, cluster_rows, reason_rows
 from tagma.report.scatter import SHAPES, draw_picture, look
-from tests.bench.report_folders import CLIENTS, HOSTILE, Page, folder
+from tests.report.report_folders import CLIENTS, HOSTILE, Page, folder
 
 UNKNOWN_TRUTH: dict[str, Any] = {
     "misclustering": None,

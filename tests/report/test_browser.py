@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tagma.report import write_bench_report, write_run_report
-from tests.bench.report_folders import HOSTILE, bench_folder, folder, grid_rows
+from tests.report.report_folders import HOSTILE, bench_folder, folder, grid_rows
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)

@@ -19,7 +19,7 @@ from tagma.report.bootstrap import Interval
 from tagma.report.heatmap import COLOURS, Value, draw_heatmap, ink_on
 from tagma.report.seed_curves import step_panels, sweep_panels
 from tagma.report.short_labels import shorten
-from tests.bench.report_folders import (
+from tests.report.report_folders import (
     ATTACK,
     DEFENCE,
     DEFENCES,
