@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagma.report.bench_data import Bench, GridCell
+from tagma.report.bench_data import Bench, BenchCell
 from tagma.report.run_tables import shorten_reason
 
 SHOWN_CELLS = 2000
@@ -37,7 +37,7 @@ class FailedRow:
 
 def spent_rows(bench: Bench) -> list[SpentRow]:
     """One row per setting and defence that has times."""
-    groups: dict[tuple[str, str], list[GridCell]] = {}
+    groups: dict[tuple[str, str], list[BenchCell]] = {}
     for cell in bench.cells:
         if cell.times:
             groups.setdefault((bench.setting(cell), bench.defence(cell)), []).append(cell)
@@ -58,7 +58,7 @@ def spent_rows(bench: Bench) -> list[SpentRow]:
     ]  # fmt: skip
 
 
-def _median(cells: Sequence[GridCell], name: str) -> float | None:
+def _median(cells: Sequence[BenchCell], name: str) -> float | None:
     values = [cell.times[name] for cell in cells if name in cell.times]
     return float(np.median(values)) if values else None
 

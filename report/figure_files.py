@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tagma.atomic_file import whole_file
+from tagma.report.short_labels import LETTER
 from tagma.report.templating import environment
 
-MARGIN, GAP, LETTER, LINE = 14, 26, 7.4, 24
+MARGIN, GAP, LINE = 14, 26, 24
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from tagma.report.run_data import Cluster, LocalClient, Run
+from tagma.report.run_data import ClientRow, Cluster, Run
 
 SHOWN_REASONS = 12
 SHOWN_CLIENTS = 24
@@ -48,7 +48,7 @@ def cluster_rows(run: Run) -> list[ClusterRow]:
     return rows + ([ClusterRow(None, _no_cluster(outside), rejected[None])] if outside else [])
 
 
-def _no_cluster(clients: list[LocalClient]) -> Cluster:
+def _no_cluster(clients: list[ClientRow]) -> Cluster:
     roles = [client.byzantine for client in clients]
     known = None not in roles
     return Cluster(
@@ -61,8 +61,8 @@ def _no_cluster(clients: list[LocalClient]) -> Cluster:
     )
 
 
-def homeless(run: Run) -> list[LocalClient]:
-    """The clients in no cluster: their first reply was rejected, or never came."""
+def homeless(run: Run) -> list[ClientRow]:
+    """The clients in no cluster: no usable local model came, or no ball holds a late one."""
     return [client for client in run.clients if client.assigned is None]
 
 

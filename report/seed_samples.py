@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tagma.report.bench_data import Bench, GridCell
+from tagma.report.bench_data import Bench, BenchCell
 from tagma.report.bootstrap import Array
 
 
 def by_seed_and_condition(
     bench: Bench,
-    cells: Sequence[GridCell],
+    cells: Sequence[BenchCell],
     conditions: Sequence[str],
-    value: Callable[[GridCell], float | None],
+    value: Callable[[BenchCell], float | None],
 ) -> Array:
     """One row per seed of the bench; NaN where there is no cell or no number."""
     sample = np.full((len(bench.seeds), len(conditions)), np.nan)
