@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
+from tagma.arrays import Array
 from tagma.report.run_data import Curve
 
 JOINT = " · "
@@ -119,6 +122,20 @@ class Bench:
     def known(self) -> bool:
         """Whether any cell has the metric; some tasks have no truth to measure it by."""
         return any(self.metric in cell.numbers for cell in self.cells)
+
+    def sample(
+        self,
+        cells: Sequence[BenchCell],
+        conditions: Sequence[str],
+        value: Callable[[BenchCell], float | None],
+    ) -> Array:
+        """A number over seeds and conditions; NaN where there is no cell or no number."""
+        found = np.full((len(self.seeds), len(conditions)), np.nan)
+        for cell in cells:
+            if (known := value(cell)) is not None:
+                row, column = self.seeds.index(cell.seed), conditions.index(self.condition(cell))
+                found[row, column] = known
+        return found
 
     def _in_order(
         self, axes: Sequence[BenchAxis], name: Callable[[BenchCell], str]

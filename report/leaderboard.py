@@ -18,7 +18,6 @@ from tagma.report.bench_data import Bench, BenchCell
 from tagma.report.bench_reading import REFERENCE
 from tagma.report.bootstrap import Array, Interval, resampled_means, worst_interval, worst_mean
 from tagma.report.randomisation_test import LEVEL, holm, swap_test
-from tagma.report.seed_samples import by_seed_and_condition
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def _samples(
 ) -> dict[str, _Sample]:
     """The errors of every defence; what one lacks is what it does not have and another has."""
     errors = {
-        name: by_seed_and_condition(bench, own, conditions, lambda c: c.numbers.get(bench.metric))
+        name: bench.sample(own, conditions, lambda c: c.numbers.get(bench.metric))
         for name, own in cells.items()
     }
     there = np.any([~np.isnan(one) for one in errors.values()], axis=0)

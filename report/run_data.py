@@ -57,18 +57,6 @@ class ClientRow:
 
 
 @dataclass(frozen=True)
-class RoundRow:
-    """One row of `history.csv`, as text: it is only listed."""
-
-    number: str
-    work: str
-    error: float | None
-    used: str
-    rejected: str
-    seconds: float | None
-
-
-@dataclass(frozen=True)
 class ReplyCounts:
     """How many replies were used, and which were rejected for what, by reason and by client."""
 
@@ -104,7 +92,8 @@ class Run:
     warnings: tuple[str, ...]
     clients: tuple[ClientRow, ...]
     centres: tuple[Point, ...]
-    rounds: tuple[RoundRow, ...]
+    rounds: tuple[dict[str, Any], ...]
+    """The rows of `history.csv`."""
     choices: dict[str, Any]
     """What was run, by name."""
     overrides: tuple[str, ...] | None

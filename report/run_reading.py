@@ -27,7 +27,6 @@ from tagma.report.run_data import (
     Point,
     Reasons,
     ReplyCounts,
-    RoundRow,
     Run,
 )
 
@@ -43,7 +42,7 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
     error, error_curve = _scored(metrics, "estimation_error")
     oracle, oracle_curve = _scored(metrics, "oracle_error")
     suspect = bool(metrics.get("oracle_suspect"))
-    clusters = _clusters(metrics)
+    clusters, how = _clusters(metrics), metrics.get("clustering") or {}
     clients = [_client(row) for row in _client_rows(folder / "clusters.csv")]
     known = misclustering is not None or any(one.honest is not None for one in clusters)
     overrides = folder / ".hydra" / "overrides.yaml"
@@ -59,7 +58,9 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
         oracle_without_byzantine=bool(metrics.get("oracle_without_byzantine")),
         no_yardstick=None if oracle is None else no_yardstick(error, oracle, oracle_curve, suspect),
         clusters=clusters,
-        clustering=_clustering(metrics.get("clustering") or {}),
+        clustering=HowClustered(
+            _whole(how.get("iterations")), _text(how.get("stopped")), _number(how.get("scale"))
+        ),
         replies=_replies(metrics.get("replies") or {}),
         seconds={
             str(k): float(v) for k, v in (metrics.get("seconds") or {}).items() if v is not None
@@ -72,7 +73,10 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
         warnings=tuple(str(text) for text in metrics.get("warnings") or ()),
         clients=tuple(one if known else replace(one, true=None, byzantine=None) for one in clients),
         centres=_centres(folder / "models.safetensors"),
-        rounds=tuple(_round(row) for row in csv_rows(folder / "history.csv")),
+        rounds=tuple(
+            row | {name: _number(row.get(name)) for name in ("estimation_error", "seconds")}
+            for row in csv_rows(folder / "history.csv")
+        ),
         choices=dict(metrics.get("settings") or {}),
         overrides=tuple(str(o) for o in OmegaConf.load(overrides)) if overrides.exists() else None,
         config=config.read_text(encoding="utf-8") if config.exists() else None,
@@ -103,6 +107,10 @@ def _whole(value: object) -> int | None:
     return None if number is None or not math.isfinite(number) else int(number)
 
 
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
 def _finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
@@ -110,15 +118,6 @@ def _finite(value: float | None) -> bool:
 def _curve(values: list[object] | None) -> Curve | None:
     numbers = [_number(value) for value in values or ()]
     return tuple(math.nan if number is None else number for number in numbers) or None
-
-
-def _clustering(clustering: Mapping[str, Any]) -> HowClustered:
-    stopped = clustering.get("stopped")
-    return HowClustered(
-        iterations=_whole(clustering.get("iterations")),
-        stopped=None if stopped is None else str(stopped),
-        scale=_number(clustering.get("scale")),
-    )
 
 
 def _clusters(metrics: Mapping[str, Any]) -> tuple[Cluster, ...]:
@@ -135,7 +134,7 @@ def _clusters(metrics: Mapping[str, Any]) -> tuple[Cluster, ...]:
             loss_quartiles=None if ends is None else (float(ends[0]), float(ends[1])),
             error_bound=_number(cluster.get("error_bound")),
             excluded=_whole(cluster.get("excluded")),
-            suspect=None if cluster.get("suspect") is None else str(cluster["suspect"]),
+            suspect=_text(cluster.get("suspect")),
         )
         for cluster, loss, ends in zip(
             metrics.get("clusters") or (), losses, quartiles, strict=False
@@ -170,17 +169,6 @@ def _client(row: Mapping[str, str]) -> ClientRow:
         quarantined=bool(_whole(row.get("quarantined"))),
         excluded=bool(_whole(row.get("excluded"))),
         place=(x, y) if x is not None and y is not None and _finite(x) and _finite(y) else None,
-    )
-
-
-def _round(row: Mapping[str, str]) -> RoundRow:
-    return RoundRow(
-        number=row.get("round", ""),
-        work=row.get("work", ""),
-        error=_number(row.get("estimation_error")),
-        used=row.get("used", ""),
-        rejected=row.get("rejected", ""),
-        seconds=_number(row.get("seconds")),
     )
 
 

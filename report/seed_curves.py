@@ -8,7 +8,6 @@ from tagma.report.bench_data import Bench, BenchAxis, BenchCell, number_in
 from tagma.report.bootstrap import Interval, interval, resampled_means, worst_interval, worst_mean
 from tagma.report.line_chart import Line, line_look
 from tagma.report.run_data import Curve
-from tagma.report.seed_samples import by_seed_and_condition
 
 Panels = dict[str, list[Line]]
 """The lines of every panel, by its heading."""
@@ -95,7 +94,7 @@ def _sweep(
     for place in places:
         here = [cell for cell in cells if (number_in(cell.values[axis.key]) or 0.0) == place]
         conditions = list(dict.fromkeys(map(bench.condition, here)))
-        sample = by_seed_and_condition(bench, here, conditions, value)
+        sample = bench.sample(here, conditions, value)
         columns.append(worst_mean(resampled_means(sample)))
     drawn = np.stack(columns, axis=1) if columns else np.empty((0, 0))
     if not drawn.size or np.isnan(drawn[0]).all():

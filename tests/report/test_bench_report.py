@@ -165,6 +165,9 @@ def test_a_bench_without_known_truth_has_a_page_that_says_so(tmp_path: Path) -> 
     (path / "timings.csv").unlink()
     page = Page(write_bench_report(path))
     assert page.text("h1") == "27 runs; the estimation error is not known for this task."
+    assert "Leaderboard" not in page.text("h2")
+    assert "Misclustered" not in page.text("th")
+    assert not page.having("svg", role="img")
     assert "No times are on record" in page.text("p")
 
 

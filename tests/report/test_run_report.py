@@ -307,7 +307,7 @@ def test_rejected_replies_are_counted_by_cluster(tmp_path: Path) -> None:
     replies = {"used": 9, "rejected": {"late": 3, "not finite": 5}, "rejected_clients": by_client}
     run = read_run(folder(tmp_path / "run", clients=clients, replies=replies))
     assert [(row.number, row.rejected) for row in cluster_rows(run)] == [(0, 3), (1, 0), (None, 5)]
-    assert [(row.reason, row.count, row.clients) for row in reason_rows(run)] == [
+    assert reason_rows(run) == [
         ("not finite", 5, "4"),
         ("late", 3, "0, 1"),
     ]
@@ -317,7 +317,7 @@ def test_a_flood_of_reasons_ends_in_one_row_for_the_rest(tmp_path: Path) -> None
     replies = {"used": 0, "rejected": {f"reason {i}": 1 for i in range(SHOWN_REASONS + 8)}}
     rows = reason_rows(read_run(folder(tmp_path / "run", replies=replies)))
     assert len(rows) == SHOWN_REASONS + 1
-    assert (rows[-1].reason, rows[-1].count) == ("8 other reasons", 8)
+    assert rows[-1] == ("8 other reasons", 8, "")
 
 
 def test_the_end_labels_of_equal_curves_do_not_overlap(tmp_path: Path) -> None:
