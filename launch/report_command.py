@@ -34,7 +34,5 @@ def write_report(folder: Path) -> Path:
             return write_run_report(folder)
     except OSError as error:
         raise TagmaError(f"{folder}: the report cannot be made ({error})") from None
-    except ValueError as error:
-        raise TagmaError(f"{folder}: a file in it is damaged ({error})") from None
     missing = "is not there" if not folder.exists() else f"has neither {METRICS} nor {INDEX}"
     raise TagmaError(f"{folder}: {missing}; name the folder of a finished run or of a bench")

@@ -1,42 +1,47 @@
 """The tables at the end of a run."""
 
+import math
 from typing import Any
 
 from rich.table import Table
 
 from tagma.launch.console import console
+from tagma.report.oracle_yardstick import no_yardstick
+from tagma.server.results.participation import some_of
 
 _LARGE = 1e4
-_NAMED = 10
-"""How many clients a line names."""
+_MANY = 7
+"""Columns beyond which cells stand close together, or 80 letters would not hold them."""
+_WHERE_ANY = ("excluded", "rejected", "error_bound", "suspect")
 
 
 def print_summary(metrics: dict[str, Any]) -> None:
-    """Clusters, then how good they and their models are."""
+    """Clusters, then how good they and their models are; what nobody knows is left out."""
     console.print(_clusters(metrics))
     console.print(_scores(metrics))
 
 
 def _clusters(metrics: dict[str, Any]) -> Table:
-    table = Table(title="Clusters", title_justify="left", title_style="bold")
-    names = {
-        "byzantine": "Byz.", "trimmed": "trim", "excluded": "excl", "rejected": "rej",
-        "error_bound": "error<",
-    }  # fmt: skip
-    keys = ["size", "honest", "byzantine", "trimmed", "excluded", "rejected", "scatter",
-            "error_bound"]  # fmt: skip
-    for key in ("excluded", "rejected", "error_bound"):
-        if not any(cluster[key] for cluster in metrics["clusters"]):
-            keys.remove(key)
+    losses = metrics["client_loss"] or [None] * len(metrics["clusters"])
+    rows = [
+        cluster | {"loss": loss, "suspect": "yes" if cluster["suspect"] else ""}
+        for cluster, loss in zip(metrics["clusters"], losses, strict=True)
+    ]
+    known = any(row["honest"] is not None for row in rows)
+    keys = [
+        "size", *(("honest", "byzantine") if known else ()), "trimmed", "excluded", "rejected",
+        "scatter", *(() if known else ("loss",)), "error_bound", "suspect",
+    ]  # fmt: skip
+    keys = [key for key in keys if key not in _WHERE_ANY or any(row[key] for row in rows)]
+    padding = (0, 1 if len(keys) <= _MANY else 0)
+    table = Table(title="Clusters", title_justify="left", title_style="bold", padding=padding)
     table.add_column("#", justify="right")
+    names = {"byzantine": "Byzantine", "error_bound": "error\nbelow"}
     for key in keys:
-        table.add_column(names.get(key, key), justify="right")
-    suspects = any(cluster["suspect"] for cluster in metrics["clusters"])
-    if suspects:
-        table.add_column("suspect", style="red")
-    for number, cluster in enumerate(metrics["clusters"]):
-        mark = ["yes" if cluster["suspect"] else ""] if suspects else []
-        table.add_row(str(number), *(show(cluster[key]) for key in keys), *mark)
+        red = "red" if key == "suspect" else None
+        table.add_column(names.get(key, key), justify="left" if red else "right", style=red)
+    for number, row in enumerate(rows):
+        table.add_row(str(number), *(show(row[key]) for key in keys))
     return table
 
 
@@ -44,23 +49,33 @@ def _scores(metrics: dict[str, Any]) -> Table:
     table = Table(show_header=False, box=None)
     table.add_column()
     table.add_column(style="bold")
-    wrong = metrics["misclustering"]
-    table.add_row("misclustered honest clients", "-" if wrong is None else f"{100 * wrong:.1f} %")
-    table.add_row("estimation error", show(metrics["estimation_error"]))
-    given = (
-        "nobody Byzantine, clusters"
-        if metrics["oracle_without_byzantine"]
-        else "with the true clusters"
-    )
-    table.add_row(f"  {given} given", show(metrics["oracle_error"]))
+    wrong, error = metrics["misclustering"], metrics["estimation_error"]
+    if wrong is not None:
+        table.add_row("misclustered honest clients", f"{100 * wrong:.1f} %")
+    if metrics["estimation_error_per_round"]:
+        table.add_row("estimation error", "diverged" if error is None else show(error))
+    if metrics["oracle_error_per_round"]:
+        table.add_row(
+            "  oracle, without Byzantine clients"
+            if metrics["oracle_without_byzantine"]
+            else "  oracle, given the true clusters",
+            _oracle(metrics),
+        )
     rejected = metrics["replies"]["rejected"]
     reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items()) or "none"
     table.add_row("rejected replies", reasons)
-    waiting = metrics["participation"]["quarantined"]
-    if waiting:
-        names = ", ".join(map(str, waiting[:_NAMED])) + (", ..." if len(waiting) > _NAMED else "")
-        table.add_row("clients in quarantine", f"{len(waiting)} ({names})")
+    for state, words in (("quarantined", "in quarantine"), ("excluded", "excluded")):
+        if held := metrics["screening"][state]:
+            table.add_row(f"clients {words}", f"{len(held)} ({some_of(held)})")
     return table
+
+
+def _oracle(metrics: dict[str, Any]) -> str:
+    oracle, curve = metrics["oracle_error"], metrics["oracle_error_per_round"]
+    value = math.nan if oracle is None else oracle
+    suspect = bool(metrics["oracle_suspect"])
+    why = no_yardstick(metrics["estimation_error"], value, curve, suspect)
+    return f"no yardstick: {why}" if why else show(oracle)
 
 
 def show(value: Any) -> str:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tagma.report.number_format import power
+from tagma.report.number_format import power, times_power
 
 _ROUND = (1, 2, 5)
 
@@ -47,6 +47,16 @@ class LinearAxis:
         size = max(abs(self.low), abs(self.high))
         return 0 if 1e-2 <= size < 1e5 else math.floor(math.log10(size))
 
+    @property
+    def note(self) -> str:
+        """What the axis's name says of its scale."""
+        return times_power(self.exponent)
+
+    @property
+    def top(self) -> float:
+        """The largest value on it."""
+        return self.high
+
     def ticks(self, about: int, whole: bool = False) -> tuple[Tick, ...]:
         """Ticks at multiples of a round step, of at least 1 if `whole`."""
         size = step(self.high - self.low, about)
@@ -75,10 +85,12 @@ class LogAxis:
         share = (exponent - self.low) / (self.high - self.low)
         return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
 
+    note = ", log scale"
+
     @property
-    def exponent(self) -> int:
-        """The power of ten the labels leave out: none, they are powers themselves."""
-        return 0
+    def top(self) -> float:
+        """The largest value on it."""
+        return 10.0**self.high if self.high < 300 else math.inf
 
     def ticks(self, about: int) -> tuple[Tick, ...]:
         """Powers of ten, thinned when there are many and joined by 2s and 5s when there are few."""
@@ -98,9 +110,20 @@ class LogAxis:
         return self.start + (exponent - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
-def value_axis(values: Iterable[float], start: float, end: float) -> LinearAxis | LogAxis:
-    """The axis for errors: linear from 0, or logarithmic if they span more than a decade."""
-    positive = [value for value in values if 1e-300 < value < math.inf]
+AnyAxis = LinearAxis | LogAxis
+
+
+def value_axis(values: Iterable[float], start: float, end: float) -> AnyAxis:
+    """The axis for errors: linear from 0, or logarithmic if they span more than a decade.
+
+    Losses may be negative: then it is linear from the least.
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    if min(finite, default=0.0) < 0:
+        least, most = max(min(finite), -1e300), min(max(*finite, 0.0), 1e300)
+        pad = 0.04 * (most - least)
+        return LinearAxis(least - pad, most + pad, start, end)
+    positive = [value for value in finite if value > 1e-300]
     if not positive:
         return LinearAxis(0.0, 1.0, start, end)
     low, high = math.log10(min(positive)), math.log10(max(positive))

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
+from tagma.arrays import Array
 from tagma.report.run_data import Curve
 
 JOINT = " · "
@@ -18,7 +21,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Axis:
+class BenchAxis:
     """What the grid varies."""
 
     key: str
@@ -33,7 +36,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class GridCell:
+class BenchCell:
     """One run of the grid: a row of table.csv, with its times."""
 
     key: str
@@ -62,31 +65,31 @@ class Bench:
     title: str
     command: str
     metric: str
-    axes: tuple[Axis, ...]
-    cells: tuple[GridCell, ...]
+    axes: tuple[BenchAxis, ...]
+    cells: tuple[BenchCell, ...]
     total: int
     versions: dict[str, str]
     hosts: tuple[str, ...]
     settings: str | None
 
-    def role(self, *roles: str) -> tuple[Axis, ...]:
+    def role(self, *roles: str) -> tuple[BenchAxis, ...]:
         """The axes that have one of these roles."""
         return tuple(axis for axis in self.axes if axis.role in roles)
 
-    def defence(self, cell: GridCell) -> str:
+    def defence(self, cell: BenchCell) -> str:
         """What is ranked."""
         return _join(cell, self.role("defence"))
 
-    def attack(self, cell: GridCell) -> str:
+    def attack(self, cell: BenchCell) -> str:
         """The attack alone, whatever the fraction."""
         return _join(cell, self.role("attack"))
 
-    def condition(self, cell: GridCell) -> str:
+    def condition(self, cell: BenchCell) -> str:
         """What the worst case is taken over."""
         fractions = (cell.values[axis.key] for axis in self.role("fraction"))
         return " at ".join([self.attack(cell), *filter(None, fractions)])
 
-    def setting(self, cell: GridCell, but: str = "") -> str:
+    def setting(self, cell: BenchCell, but: str = "") -> str:
         """What is varied beside attacks and defences, but for one axis; empty if nothing is."""
         others = [axis for axis in self.role("other") if axis.key != but]
         return ", ".join(f"{axis.label} {cell.values[axis.key]}" for axis in others)
@@ -112,7 +115,7 @@ class Bench:
         return tuple(dict.fromkeys(cell.seed for cell in self.cells))
 
     @cached_property
-    def failed(self) -> tuple[GridCell, ...]:
+    def failed(self) -> tuple[BenchCell, ...]:
         """The cells without a result."""
         return tuple(cell for cell in self.cells if not cell.done)
 
@@ -120,7 +123,23 @@ class Bench:
         """Whether any cell has the metric; some tasks have no truth to measure it by."""
         return any(self.metric in cell.numbers for cell in self.cells)
 
-    def _in_order(self, axes: Sequence[Axis], name: Callable[[GridCell], str]) -> tuple[str, ...]:
+    def sample(
+        self,
+        cells: Sequence[BenchCell],
+        conditions: Sequence[str],
+        value: Callable[[BenchCell], float | None],
+    ) -> Array:
+        """A number over seeds and conditions; NaN where there is no cell or no number."""
+        found = np.full((len(self.seeds), len(conditions)), np.nan)
+        for cell in cells:
+            if (known := value(cell)) is not None:
+                row, column = self.seeds.index(cell.seed), conditions.index(self.condition(cell))
+                found[row, column] = known
+        return found
+
+    def _in_order(
+        self, axes: Sequence[BenchAxis], name: Callable[[BenchCell], str]
+    ) -> tuple[str, ...]:
         """The names that occur, sorted by the places of their values on the axes."""
         places: dict[str, tuple[int, ...]] = {}
         for cell in self.cells:
@@ -139,5 +158,5 @@ def number_in(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _join(cell: GridCell, axes: Sequence[Axis]) -> str:
+def _join(cell: BenchCell, axes: Sequence[BenchAxis]) -> str:
     return JOINT.join(cell.values[axis.key] for axis in axes if cell.values[axis.key]) or ALL

@@ -6,21 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tagma.report.bands_chart import (
-    Band,
-    BandChart,
-    band_look,
-    draw_bands,
-    error_axis,
-    percent_axis,
-)
-from tagma.report.bench_data import Axis, Bench, GridCell
+from tagma.report.bench_data import Bench, BenchCell
 from tagma.report.bootstrap import Interval, interval, resampled_means
 from tagma.report.dot_chart import Entry, draw_dots
 from tagma.report.figure_files import Key, Sheet
-from tagma.report.heatmap import Value, draw_heatmap
-from tagma.report.leaderboard import Standing
-from tagma.report.number_format import duration, number
+from tagma.report.heatmap import TileValue, draw_heatmap
+from tagma.report.leaderboard import RankedDefence
+from tagma.report.line_chart import Line, draw_lines, error_axis, line_look, percent_axis
+from tagma.report.number_format import duration, shown
 from tagma.report.seed_curves import Panels, step_panels, sweep_panels
 
 OURS = ("leaderboard", "heatmap", "against-*", "seconds-*", "rounds", "iterations", "clients-*")
@@ -32,12 +25,7 @@ def metric_name(bench: Bench) -> str:
     return bench.metric.replace("_", " ")
 
 
-def shown(value: float) -> str:
-    """An error; infinity is what a run that diverged has."""
-    return "diverged" if value == np.inf else number(value)
-
-
-def leaderboard_sheet(bench: Bench, standings: Sequence[Standing]) -> Sheet | None:
+def leaderboard_sheet(bench: Bench, standings: Sequence[RankedDefence]) -> Sheet | None:
     """The score of every defence with its interval; in grey, its mean under every attack."""
     if len(bench.defences) < 2 or not bench.known():
         return None
@@ -47,7 +35,7 @@ def leaderboard_sheet(bench: Bench, standings: Sequence[Standing]) -> Sheet | No
         entries = [
             Entry(
                 one.defence,
-                band_look(bench.defences.index(one.defence)),
+                line_look(bench.defences.index(one.defence)),
                 one.score,
                 tuple(one.means.items()),
             )
@@ -66,7 +54,7 @@ def leaderboard_sheet(bench: Bench, standings: Sequence[Standing]) -> Sheet | No
     )
 
 
-def heatmap_sheet(bench: Bench, standings: Sequence[Standing]) -> Sheet | None:
+def heatmap_sheet(bench: Bench, standings: Sequence[RankedDefence]) -> Sheet | None:
     """The mean of every defence under every attack; over fractions, the worst."""
     if not bench.known() or len(bench.attacks) < 2:
         return None
@@ -74,7 +62,7 @@ def heatmap_sheet(bench: Bench, standings: Sequence[Standing]) -> Sheet | None:
     panels, rows = [], []
     for i, setting in enumerate(bench.settings_varied):
         scores = {one.defence: one for one in standings if one.setting == setting}
-        values: dict[tuple[str, str], Value] = {}
+        values: dict[tuple[str, str], TileValue] = {}
         for attack in bench.attacks:
             for defence in scores:
                 value = _worst_value(bench, setting, attack, defence)
@@ -91,8 +79,8 @@ def heatmap_sheet(bench: Bench, standings: Sequence[Standing]) -> Sheet | None:
     return Sheet("heatmap", title, tuple(panels), columns, tuple(rows), across=2)
 
 
-def _worst_value(bench: Bench, setting: str, attack: str, defence: str) -> Value | None:
-    cells: dict[str, list[GridCell]] = {}
+def _worst_value(bench: Bench, setting: str, attack: str, defence: str) -> TileValue | None:
+    cells: dict[str, list[BenchCell]] = {}
     for cell in bench.cells:
         if (bench.setting(cell), bench.attack(cell), bench.defence(cell)) == (
             setting,
@@ -100,7 +88,7 @@ def _worst_value(bench: Bench, setting: str, attack: str, defence: str) -> Value
             defence,
         ):
             cells.setdefault(bench.condition(cell), []).append(cell)
-    best: Value | None = None
+    best: TileValue | None = None
     for condition, own in cells.items():
         errors = np.array([cell.numbers.get(bench.metric, np.nan) for cell in own])
         if np.isnan(errors).all():
@@ -113,88 +101,92 @@ def _worst_value(bench: Bench, setting: str, attack: str, defence: str) -> Value
         words += [f"{diverged} of {len(own)} diverged"] if diverged else []
         words += [f"{lost} of {len(own)} without a result"] if lost else []
         if best is None or mean.value > best.mean.value:
-            best = Value(mean, "; ".join(words))
+            best = TileValue(mean, "; ".join(words))
     return best
 
 
 def sweep_sheets(bench: Bench) -> list[Sheet]:
     """Error against the fraction and whatever else is a number; time against the latter."""
-    axes = [axis for axis in bench.role("fraction", "other") if axis.numeric]
     sheets = []
-    for axis in axes:
+    for axis in bench.role("fraction", "other"):
+        if not axis.numeric:
+            continue
         name = metric_name(bench)
         panels = sweep_panels(bench, axis, lambda cell: cell.numbers.get(bench.metric))
         title = f"{name.capitalize()} against {axis.label}, the worst case over attacks"
-        sheets.append(_sweep(bench, f"against-{axis.key}", title, axis, name, panels, shown))
+        labels = (axis.label, name)
+        sheets.append(_line_sheet(bench, f"against-{axis.key}", title, labels, panels, axis.key))
         if axis.role == "other":
             panels = sweep_panels(bench, axis, lambda cell: cell.times.get("seconds"))
             title = f"Seconds per run against {axis.label}, under the slowest attack"
+            labels = (axis.label, "seconds")
             sheets.append(
-                _sweep(bench, f"seconds-{axis.key}", title, axis, "seconds", panels, duration)
+                _line_sheet(
+                    bench, f"seconds-{axis.key}", title, labels, panels, axis.key, show=duration
+                )
             )
     return [sheet for sheet in sheets if sheet is not None]
-
-
-def _sweep(
-    bench: Bench,
-    name: str,
-    title: str,
-    axis: Axis,
-    metric: str,
-    panels: Panels,
-    show: Callable[[float], str],
-) -> Sheet | None:
-    y = error_axis([band for bands in panels.values() for band in bands])
-    charts = [
-        draw_bands(f"{name}-{i}", heading, title, (axis.label, metric), bands, y, show)
-        for i, (heading, bands) in enumerate(panels.items())
-    ]
-    return _curve_sheet(bench, name, title, charts, panels, axis.key)
 
 
 def rounds_sheet(bench: Bench) -> Sheet | None:
     """The error after every round, a panel per attack."""
     panels = step_panels(bench, lambda cell: cell.error_curve, stays=False)
-    y = error_axis([band for bands in panels.values() for band in bands])
     title = "Estimation error per optimisation round"
-    charts = [
-        draw_bands(
-            f"rounds-{i}",
-            heading,
-            title,
-            ("round", "estimation error"),
-            bands,
-            y,
-            shown,
-            steps=last_step(panels),
-        )
-        for i, (heading, bands) in enumerate(panels.items())
-    ]
-    return _curve_sheet(bench, "rounds", title, charts, panels, "round")
+    return _line_sheet(
+        bench, "rounds", title, ("round", "estimation error"), panels, "round", stepped=True
+    )
 
 
 def iterations_sheet(bench: Bench) -> Sheet | None:
     """The misclustering after every iteration of the clustering, a panel per attack."""
     panels = step_panels(bench, lambda cell: cell.misclustering_curve, stays=True)
-    hundred = {heading: [_percent(band) for band in bands] for heading, bands in panels.items()}
-    y = percent_axis([band for bands in hundred.values() for band in bands])
     title = "Misclustering per clustering iteration"
     labels = ("iteration", "misclustered")
+    return _line_sheet(
+        bench, "iterations", title, labels, panels, "iteration", stepped=True, percent=True
+    )
+
+
+def _line_sheet(
+    bench: Bench,
+    name: str,
+    title: str,
+    labels: tuple[str, str],
+    panels: Panels,
+    step: str,
+    *,
+    show: Callable[[float], str] = shown,
+    stepped: bool = False,
+    percent: bool = False,
+) -> Sheet | None:
+    """Panels with one y axis; `stepped`: the x axis counts from 0, and is one as well."""
+    if not panels:
+        return None
+    drawn = {k: [_hundredfold(one) for one in own] if percent else own for k, own in panels.items()}
+    lines = [line for own in drawn.values() for line in own]
+    y = percent_axis(lines) if percent else error_axis(lines)
     charts = [
-        draw_bands(
-            f"iterations-{i}",
-            heading,
+        draw_lines(
+            f"{name}-{i}",
             title,
             labels,
-            bands,
+            own,
             y,
-            _as_percent,
-            steps=last_step(panels),
-            unit="%",
+            _as_percent if percent else show,
+            heading=heading,
+            steps=max(line.xs[-1] for line in lines) if stepped else None,
+            unit="%" if percent else "",
         )
-        for i, (heading, bands) in enumerate(hundred.items())
+        for i, (heading, own) in enumerate(drawn.items())
     ]
-    return _curve_sheet(bench, "iterations", title, charts, panels, "iteration")
+    rows = tuple(
+        (heading, line.name, x, *map(_known, map(float, values)))
+        for heading, own in panels.items()
+        for line in own
+        for x, *values in zip(line.xs, line.values, line.low, line.high, strict=True)
+    )
+    columns = ("panel", "defence", step, "mean", "low", "high")
+    return Sheet(name, title, tuple(charts), columns, rows, keys(bench))
 
 
 def seconds_sheet(bench: Bench) -> Sheet | None:
@@ -211,7 +203,7 @@ def seconds_sheet(bench: Bench) -> Sheet | None:
             ]
             if seconds:
                 low, middle, high = map(float, np.quantile(seconds, [0.25, 0.5, 0.75]))
-                entries.append(Entry(defence, band_look(index), Interval(middle, low, high)))
+                entries.append(Entry(defence, line_look(index), Interval(middle, low, high)))
                 rows.append((setting, defence, len(seconds), middle, low, high))
         if entries:
             title = f"Seconds per run{f', {setting}' if setting else ''}"
@@ -233,32 +225,13 @@ def seconds_sheet(bench: Bench) -> Sheet | None:
     return sheet if panels else None
 
 
-def _curve_sheet(
-    bench: Bench, name: str, title: str, charts: Sequence[BandChart], panels: Panels, step: str
-) -> Sheet | None:
-    rows = tuple(
-        (heading, band.name, x, *map(_known, (float(mean), float(low), float(high))))
-        for heading, bands in panels.items()
-        for band in bands
-        for x, mean, low, high in zip(band.xs, band.mean, band.low, band.high, strict=True)
-    )
-    columns = ("panel", "defence", step, "mean", "low", "high")
-    sheet = Sheet(name, title, tuple(charts), columns, rows, keys(bench))
-    return sheet if charts else None
-
-
-def last_step(panels: Panels) -> float:
-    """The last step of the longest curve: panels have one x axis."""
-    return max((band.xs[-1] for bands in panels.values() for band in bands), default=1.0)
-
-
 def keys(bench: Bench) -> tuple[Key, ...]:
     """What the curves' marks mean."""
-    return tuple(Key(*band_look(i), name) for i, name in enumerate(bench.defences))
+    return tuple(Key(*line_look(i), name) for i, name in enumerate(bench.defences))
 
 
-def _percent(band: Band) -> Band:
-    return replace(band, mean=100 * band.mean, low=100 * band.low, high=100 * band.high)
+def _hundredfold(line: Line) -> Line:
+    return replace(line, values=100 * line.values, low=100 * line.low, high=100 * line.high)
 
 
 def _as_percent(value: float) -> str:

@@ -5,21 +5,22 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tagma.report.bench_data import ALL, Bench
-from tagma.report.bench_figures import metric_name, shown
+from tagma.report.bench_figures import metric_name
 from tagma.report.bootstrap import Interval
-from tagma.report.leaderboard import Standing
-from tagma.report.number_format import UNKNOWN, count, duration
+from tagma.report.leaderboard import RankedDefence
+from tagma.report.number_format import UNKNOWN, count, duration, shown
 from tagma.report.randomisation_test import LEAST_SEEDS
-from tagma.report.run_headline import NOT_KNOWN, Figure
+from tagma.report.run_headline import Figure
 
 _NAMED = 3
 _LINES = 10
 
 
-def bench_verdict(bench: Bench, standings: Sequence[Standing]) -> str:
+def bench_verdict(bench: Bench, standings: Sequence[RankedDefence]) -> str:
     """What came out, in one sentence; nobody is called the best whom too few seeds show."""
     if not bench.known():
-        return f"{count(len(bench.cells), 'run')}; the {metric_name(bench)} is {NOT_KNOWN}."
+        runs = count(len(bench.cells), "run")
+        return f"{runs}; the {metric_name(bench)} is not known for this task."
     if len(bench.settings_varied) > 1:
         return _of_settings(bench, standings)
     leaders = [one for one in standings if one.rank == 1]
@@ -47,7 +48,7 @@ def bench_verdict(bench: Bench, standings: Sequence[Standing]) -> str:
     return f"{first.defence} {claim}: at worst its {score}{_next(rest)}."
 
 
-def _of_settings(bench: Bench, standings: Sequence[Standing]) -> str:
+def _of_settings(bench: Bench, standings: Sequence[RankedDefence]) -> str:
     settings = count(len(bench.settings_varied), "setting")
     if len(bench.defences) == 1:
         return f"{metric_name(bench).capitalize()} in {settings}."
@@ -63,7 +64,7 @@ def _of_settings(bench: Bench, standings: Sequence[Standing]) -> str:
     return f"{_listed(names)} {are} lowest in {most} of {settings}{few}."
 
 
-def under_words(one: Standing, before: str = ", under ") -> str:
+def under_words(one: RankedDefence, before: str = ", under ") -> str:
     """The condition that does most harm, and how many more do as much to three digits."""
     if one.worst in ("", ALL):
         return ""
@@ -71,7 +72,7 @@ def under_words(one: Standing, before: str = ", under ") -> str:
     return f"{before}{one.worst}{f' and {alike} more alike' if alike > 0 else ''}"
 
 
-def _next(rest: Sequence[Standing]) -> str:
+def _next(rest: Sequence[RankedDefence]) -> str:
     following = [one for one in rest if one.competes]
     if not following:
         return ""
@@ -106,7 +107,7 @@ def bench_figures_row(bench: Bench) -> list[Figure]:
     ]
 
 
-def standing_words(one: Standing) -> str:
+def standing_words(one: RankedDefence) -> str:
     """A defence beside the first of its setting."""
     if math.isnan(one.score.value):
         return "no result"
@@ -122,7 +123,7 @@ def standing_words(one: Standing) -> str:
     return f"{whole}{'tied: ' if one.tied else ''}{shown(one.behind)}"
 
 
-def terminal_lines(bench: Bench, standings: Sequence[Standing]) -> list[str]:
+def terminal_lines(bench: Bench, standings: Sequence[RankedDefence]) -> list[str]:
     """The verdict and the first of every setting's leaderboard, for a terminal."""
     lines = [bench_verdict(bench, standings)]
     if not bench.known() or len(bench.defences) == 1:

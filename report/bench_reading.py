@@ -3,16 +3,15 @@
 `bench.json` and `table.csv` are required; what else is missing leaves its part of the page out.
 """
 
-import csv
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tagma.errors import TagmaError
-from tagma.report.bench_data import Axis, Bench, GridCell
+from tagma.report.bench_data import Bench, BenchAxis, BenchCell
+from tagma.report.folder_files import csv_rows, readable
 from tagma.report.run_data import Curve
 
 INDEX, TABLE = "bench.json", "table.csv"
@@ -23,19 +22,13 @@ _TIMES = ("seconds", "cpu_seconds", "clustering_seconds", "rounds_seconds", "mes
 
 def read_bench(folder: Path) -> Bench:
     """Read a bench folder; a file that is missing or not what it should be is a `TagmaError`."""
-    try:
-        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        return _bench(folder, index)
-    except FileNotFoundError as error:
-        raise TagmaError(f"{folder}: {error.filename} is missing") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise TagmaError(f"{folder}: {INDEX} or the tables beside it are damaged ({why})") from None
+    with readable(folder):
+        return _bench(folder, json.loads((folder / INDEX).read_text(encoding="utf-8")))
 
 
 def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
     axes = tuple(
-        Axis(
+        BenchAxis(
             key=str(axis["key"]),
             label=str(axis.get("label") or axis["key"]),
             role=str(axis.get("role")) if axis.get("role") in ROLES else "other",
@@ -45,11 +38,11 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
     )
     metric = str(index.get("metric") or "estimation_error")
     metrics = {metric, REFERENCE, "misclustering", *map(str, index.get("metrics") or ())}
-    times = {row["cell"]: _numbers(row, _TIMES) for row in _rows(folder / "timings.csv")}
+    times = {row["cell"]: _numbers(row, _TIMES) for row in csv_rows(folder / "timings.csv")}
     errors = _curves(folder / "rounds.csv", "round", "estimation_error")
     shares = _curves(folder / "iterations.csv", "iteration", "misclustering")
     cells = tuple(
-        GridCell(
+        BenchCell(
             key=row["cell"],
             values={axis.key: row[axis.key] for axis in axes},
             seed=row["seed"],
@@ -60,7 +53,7 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
             error_curve=errors.get(row["cell"]),
             misclustering_curve=shares.get(row["cell"]),
         )
-        for row in _rows(folder / TABLE, required=True)
+        for row in csv_rows(folder / TABLE, required=True)
     )
     settings = index.get("settings")
     return Bench(
@@ -78,14 +71,6 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
     )
 
 
-def _rows(path: Path, required: bool = False) -> Iterator[dict[str, str]]:
-    if not path.exists() and not required:
-        return
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            yield {key: value or "" for key, value in row.items() if key is not None}
-
-
 def _numbers(row: Mapping[str, str], names: Any) -> dict[str, float]:
     """The numbers that are there; one that is not a number counts as diverged."""
     found = {name: float(row[name]) for name in names if row.get(name)}
@@ -95,7 +80,7 @@ def _numbers(row: Mapping[str, str], names: Any) -> dict[str, float]:
 def _curves(path: Path, step: str, column: str) -> dict[str, Curve]:
     """The curve of each cell, in the order of its steps; infinity where it diverged."""
     points: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for row in _rows(path):
+    for row in csv_rows(path):
         value = float(row[column] or "inf")
         points[row["cell"]].append((int(row[step]), math.inf if math.isnan(value) else value))
     return {cell: tuple(value for _, value in sorted(curve)) for cell, curve in points.items()}

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from tagma.atomic_file import whole_file
 from tagma.report import bench_headline, bench_tables
-from tagma.report.bands_chart import band_look
 from tagma.report.bench_data import Bench
 from tagma.report.bench_figures import (
     OURS,
@@ -15,16 +13,18 @@ from tagma.report.bench_figures import (
     metric_name,
     rounds_sheet,
     seconds_sheet,
-    shown,
     sweep_sheets,
 )
 from tagma.report.bench_reading import read_bench
 from tagma.report.figure_files import write_sheets
+from tagma.report.folder_files import write_page
 from tagma.report.leaderboard import leaderboard
+from tagma.report.line_chart import line_look
+from tagma.report.number_format import shown
 from tagma.report.randomisation_test import LEAST_SEEDS
-from tagma.report.run_headline import NOT_KNOWN
+from tagma.report.run_figures import picture_keys
 from tagma.report.templating import environment
-from tagma.report.worst_case_pictures import places
+from tagma.report.worst_case_pictures import worst_cases
 
 
 def write_bench_report(folder: Path) -> Path:
@@ -32,18 +32,13 @@ def write_bench_report(folder: Path) -> Path:
 
     Its figures, and the numbers in them, are also files in `folder/figures/`.
     """
-    path = folder / "report.html"
-    page = _write(read_bench(folder), folder / "figures")
-    # Reasons of failures may hold a lone surrogate, which no encoding can write.
-    with whole_file(path) as partial:
-        partial.write_text(page, encoding="utf-8", errors="replace")
-    return path
+    return write_page(folder, _write(read_bench(folder), folder / "figures"))
 
 
 def _write(bench: Bench, figures: Path) -> str:
     """The page; the figures are written on the way. Everything that came from a file is escaped."""
     standings = leaderboard(bench)
-    pictures, unreadable = places(bench, standings)
+    pictures, unreadable = worst_cases(bench, standings)
     sheets = {
         "leaderboard": leaderboard_sheet(bench, standings),
         "heatmap": heatmap_sheet(bench, standings),
@@ -59,17 +54,17 @@ def _write(bench: Bench, figures: Path) -> str:
         .get_template("bench.html.j2")
         .render(
             bench=bench,
-            verdict=bench_headline.bench_verdict(bench, standings),
-            figures=bench_headline.bench_figures_row(bench),
+            title=bench_headline.bench_verdict(bench, standings),
+            key_figures=bench_headline.bench_figures_row(bench),
             standings=standings,
             standing_words=bench_headline.standing_words,
             under_words=bench_headline.under_words,
             least_seeds=LEAST_SEEDS,
             interval_words=bench_headline.interval_words,
             metric=metric_name(bench),
-            defence_look=band_look,
+            defence_look=line_look,
             shown=shown,
-            not_known=NOT_KNOWN,
+            picture_keys=picture_keys,
             sweeps=sweeps,
             places=pictures,
             unreadable=unreadable,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagma.report.bench_data import Bench, GridCell
+from tagma.report.bench_data import Bench, BenchCell
 from tagma.report.run_tables import shorten_reason
 
 SHOWN_CELLS = 2000
@@ -13,16 +13,12 @@ SHOWN_CELLS = 2000
 
 @dataclass(frozen=True)
 class SpentRow:
-    """Times of a defence's runs: medians."""
+    """Medians over a defence's runs, by their names in timings.csv."""
 
     setting: str
     defence: str
     runs: int
-    seconds: float | None
-    cpu: float | None
-    clustering: float | None
-    rounds: float | None
-    messages: float | None
+    medians: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -37,30 +33,26 @@ class FailedRow:
 
 def spent_rows(bench: Bench) -> list[SpentRow]:
     """One row per setting and defence that has times."""
-    groups: dict[tuple[str, str], list[GridCell]] = {}
+    groups: dict[tuple[str, str], list[BenchCell]] = {}
     for cell in bench.cells:
         if cell.times:
             groups.setdefault((bench.setting(cell), bench.defence(cell)), []).append(cell)
-    order = [(s, d) for s in bench.settings_varied for d in bench.defences if (s, d) in groups]
     return [
         SpentRow(
-            setting,
-            defence,
-            len(groups[setting, defence]),
-            *(
-                _median(groups[setting, defence], name)
-                for name in (
-                    "seconds", "cpu_seconds", "clustering_seconds", "rounds_seconds", "messages",
-                )
-            ),
+            setting, defence, len(groups[setting, defence]), _medians(groups[setting, defence])
         )
-        for setting, defence in order
-    ]  # fmt: skip
+        for setting in bench.settings_varied
+        for defence in bench.defences
+        if (setting, defence) in groups
+    ]
 
 
-def _median(cells: Sequence[GridCell], name: str) -> float | None:
-    values = [cell.times[name] for cell in cells if name in cell.times]
-    return float(np.median(values)) if values else None
+def _medians(cells: Sequence[BenchCell]) -> dict[str, float]:
+    names = {name for cell in cells for name in cell.times}
+    return {
+        name: float(np.median([cell.times[name] for cell in cells if name in cell.times]))
+        for name in names
+    }
 
 
 def failed_rows(bench: Bench) -> list[FailedRow]:

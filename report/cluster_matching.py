@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from tagma.report.run_data import LocalClient
+from tagma.report.run_data import ClientRow
 
 
-def match_clusters(clients: Sequence[LocalClient], found: int) -> dict[int, int]:
+def match_clusters(clients: Sequence[ClientRow], found: int) -> dict[int, int]:
     """Each true cluster's number among the found ones; those left over are numbered after them."""
     honest = [m for m in clients if m.true is not None and not m.byzantine]
     true = sorted({m.true for m in honest if m.true is not None})
@@ -29,7 +29,7 @@ def match_clusters(clients: Sequence[LocalClient], found: int) -> dict[int, int]
     return matched | {label: width + i for i, label in enumerate(lost)}
 
 
-def misplaced(client: LocalClient, matched: dict[int, int]) -> bool:
+def misplaced(client: ClientRow, matched: dict[int, int]) -> bool:
     """Whether an honest client of known truth sits in another cluster than its own."""
     if client.byzantine or client.true is None or client.assigned is None:
         return False

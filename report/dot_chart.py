@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tagma.report.axes import LinearAxis, LogAxis, Tick, value_axis
+from tagma.report.axes import AnyAxis, Tick, value_axis
 from tagma.report.bootstrap import Interval
 from tagma.report.line_chart import Spot
-from tagma.report.number_format import times_power
 from tagma.report.short_labels import LETTER, shorten
 
 WIDTH, ROW = 520, 30
@@ -40,11 +39,6 @@ class DotRow:
     whisker: tuple[float, float] | None
     faint: tuple[Spot, ...]
     words: str
-
-    @property
-    def cut(self) -> bool:
-        """Whether the label is not the whole name."""
-        return self.label != self.name
 
 
 @dataclass(frozen=True)
@@ -83,13 +77,12 @@ def draw_dots(
         _row(entry, label, TOP + ROW * (i + 0.5), axis, show, ends)
         for i, (entry, label) in enumerate(zip(entries, labels, strict=True))
     ]
-    scale = ", log scale" if isinstance(axis, LogAxis) else times_power(axis.exponent)
     return Dots(
         id=name,
         title=title,
         heading=heading,
         description=" ".join(f"{e.name}: {show(e.figure.value)}." for e in entries),
-        x_label=x_label + scale,
+        x_label=x_label + axis.note,
         left=left,
         bottom=bottom,
         height=bottom + FOOT,
@@ -98,27 +91,28 @@ def draw_dots(
     )
 
 
-def _axis(entries: Sequence[Entry], left: float) -> LinearAxis | LogAxis:
-    ends = [e.figure.high if e.figure.known else e.figure.value for e in entries]
+def _axis(entries: Sequence[Entry], left: float) -> AnyAxis:
     values = [value for e in entries for value in (e.figure.value, *(v for _, v in e.beside))]
-    positive = [value for value in values if 0 < value < math.inf]
-    limit = HOPELESS * min((e.figure.value for e in entries if e.figure.value > 0), default=1.0)
+    ends = [e.figure for e in entries if e.figure.known]
+    values += [*(one.high for one in ends), *(one.low for one in ends if one.low < 0)]
+    least = min((e.figure.value for e in entries if e.figure.value > 0), default=1.0)
+    limit = math.inf if any(value < 0 for value in values) else HOPELESS * least
     end = RIGHT - 12 if all(e.figure.value <= limit for e in entries) else RIGHT - BEYOND
-    return value_axis([v for v in (*positive, *ends) if v <= limit], left, end)
+    return value_axis([v for v in values if v <= limit], left, end)
 
 
 def _row(
     entry: Entry,
     label: str,
     y: float,
-    axis: LinearAxis | LogAxis,
+    axis: AnyAxis,
     show: Callable[[float], str],
     ends: str,
 ) -> DotRow:
     figure = entry.figure
     words = show(figure.value)
     between = f", {ends} {show(figure.low)} to {show(figure.high)}" if figure.known else ""
-    off = figure.value > top_of(axis)
+    off = figure.value > axis.top
     spot, whisker = None, None
     if not math.isnan(figure.value):
         spot = Spot(
@@ -132,14 +126,7 @@ def _row(
     faint = tuple(
         Spot(axis.place(value), y, f"{entry.name}, {name}: {show(value)}", False)
         for name, value in entry.beside
-        if value <= top_of(axis)
+        if value <= axis.top
     )
     shape, style = entry.look
     return DotRow(entry.name, label, y, shape, style, spot, whisker, faint, words)
-
-
-def top_of(axis: LinearAxis | LogAxis) -> float:
-    """The largest value on an axis."""
-    if isinstance(axis, LinearAxis):
-        return axis.high
-    return 10.0**axis.high if axis.high < 300 else math.inf

@@ -7,14 +7,15 @@ browsers know no CSS variables, so the light colours are written out.
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tagma.atomic_file import whole_file
+from tagma.report.short_labels import LETTER
 from tagma.report.templating import environment
 
-MARGIN, GAP, LETTER, LINE = 14, 26, 7.4, 24
+MARGIN, GAP, LINE = 14, 26, 24
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -46,24 +47,7 @@ class Sheet:
     across: int = 3
 
 
-@dataclass(frozen=True)
-class _Place:
-    figure: Any
-    x: float
-    y: float
-
-
-@dataclass
-class _Layout:
-    """Panels in rows, then the key; grows as they are placed."""
-
-    width: float = 0.0
-    height: float = MARGIN
-    places: list[_Place] = field(default_factory=list)
-    keys: list[Key] = field(default_factory=list)
-
-
-def write_sheets(folder: Path, sheets: Sequence[Sheet], ours: Iterable[str] = ()) -> None:
+def write_sheets(folder: Path, sheets: Sequence[Sheet], ours: Iterable[str]) -> None:
     """Write every sheet; files of earlier ones, as the globs in `ours` name them, are removed."""
     folder.mkdir(exist_ok=True)
     for stale in (
@@ -83,39 +67,35 @@ def write_sheets(folder: Path, sheets: Sequence[Sheet], ours: Iterable[str] = ()
 
 
 def draw(sheet: Sheet) -> str:
-    """The sheet as an SVG document. What XML cannot hold, of a client's words, is replaced."""
-    layout = _lay_out(sheet)
+    """The sheet as an SVG document: panels in rows, then the key.
+
+    What XML cannot hold, of a client's words, is replaced.
+    """
+    places: list[tuple[Any, float, float]] = []
+    width, height = 0.0, float(MARGIN)
+    for start in range(0, len(sheet.panels), sheet.across):
+        x = float(MARGIN)
+        row = sheet.panels[start : start + sheet.across]
+        for figure in row:
+            places.append((figure, x, height))
+            x += figure.width + GAP
+        width = max(width, x - GAP + MARGIN)
+        height += max(figure.height for figure in row) + GAP
+    height += MARGIN - GAP
+    keys = [replace(key, y=key.y + height) for key in _in_lines(sheet.keys, width)]
     drawn = (
         environment()
         .get_template("sheet.svg.j2")
         .render(
             sheet=sheet,
-            width=round(layout.width),
-            height=round(layout.height),
-            places=layout.places,
-            keys=layout.keys,
+            width=round(width),
+            height=round(keys[-1].y + LINE if keys else height),
+            places=places,
+            keys=keys,
             style=_style(),
         )
     )
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", drawn)
-
-
-def _lay_out(sheet: Sheet) -> _Layout:
-    layout = _Layout()
-    for start in range(0, len(sheet.panels), sheet.across):
-        x = float(MARGIN)
-        row = sheet.panels[start : start + sheet.across]
-        for figure in row:
-            layout.places.append(_Place(figure, x, layout.height))
-            x += figure.width + GAP
-        layout.width = max(layout.width, x - GAP + MARGIN)
-        layout.height += max(figure.height for figure in row) + GAP
-    layout.height += MARGIN - GAP
-    for key in _in_lines(sheet.keys, layout.width):
-        layout.keys.append(Key(key.shape, key.style, key.words, key.x, key.y + layout.height))
-    if layout.keys:
-        layout.height = layout.keys[-1].y + LINE
-    return layout
 
 
 def _in_lines(keys: Sequence[Key], width: float) -> Iterator[Key]:
@@ -124,7 +104,7 @@ def _in_lines(keys: Sequence[Key], width: float) -> Iterator[Key]:
         needed = 14 + LETTER * len(key.words) + 18
         if x > MARGIN + 8 and x + needed > width:
             x, y = MARGIN + 8.0, y + LINE
-        yield Key(key.shape, key.style, key.words, x, y)
+        yield replace(key, x=x, y=y)
         x += needed
 
 

@@ -25,7 +25,7 @@ COLOURS = (
 
 
 @dataclass(frozen=True)
-class Value:
+class TileValue:
     """What one defence does under one attack, over seeds; `words` says what stands behind it."""
 
     mean: Interval
@@ -56,11 +56,6 @@ class Name:
     x: float
     y: float
 
-    @property
-    def cut(self) -> bool:
-        """Whether the label is not the whole name."""
-        return self.label != self.name
-
 
 @dataclass(frozen=True)
 class Heatmap:
@@ -86,7 +81,7 @@ def draw_heatmap(
     title: str,
     rows: Sequence[str],
     columns: Sequence[str],
-    values: Mapping[tuple[str, str], Value],
+    values: Mapping[tuple[str, str], TileValue],
 ) -> Heatmap:
     """One panel; `values` are by row and column."""
     labels = [shorten(row, LONGEST) for row in rows]
@@ -131,7 +126,7 @@ def _limits(means: Sequence[float]) -> tuple[float, float]:
     return least, least + min(max(span, DECADES / 4), DECADES)
 
 
-def _tile(x: int, y: int, value: Value | None, low: float, high: float) -> Tile:
+def _tile(x: int, y: int, value: TileValue | None, low: float, high: float) -> Tile:
     if value is None:
         return Tile(x, y, "none", "", "dim", "–", "no result", False)
     mean = value.mean.value
@@ -156,7 +151,7 @@ def ink_on(colour: str) -> str:
     return "dark" if (luminance + 0.05) ** 2 >= 0.05 * 1.05 else "light"
 
 
-def _describe(values: Mapping[tuple[str, str], Value]) -> str:
+def _describe(values: Mapping[tuple[str, str], TileValue]) -> str:
     worst = [
         f"{column}: at worst {number(value.mean.value)} under {row}"
         for (row, column), value in values.items()

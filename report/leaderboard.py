@@ -14,15 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagma.report.bench_data import Bench, GridCell
+from tagma.report.bench_data import Bench, BenchCell
 from tagma.report.bench_reading import REFERENCE
 from tagma.report.bootstrap import Array, Interval, resampled_means, worst_interval, worst_mean
 from tagma.report.randomisation_test import LEVEL, holm, swap_test
-from tagma.report.seed_samples import by_seed_and_condition
 
 
 @dataclass(frozen=True)
-class Standing:
+class RankedDefence:
     """A defence in the leaderboard of its setting."""
 
     setting: str
@@ -89,12 +88,12 @@ class _Sample:
         )
 
 
-def leaderboard(bench: Bench) -> list[Standing]:
+def leaderboard(bench: Bench) -> list[RankedDefence]:
     """All defences of all settings, each setting ranked by itself, incomplete defences last."""
     return [one for setting in bench.settings_varied for one in _ranked(bench, setting)]
 
 
-def _ranked(bench: Bench, setting: str) -> list[Standing]:
+def _ranked(bench: Bench, setting: str) -> list[RankedDefence]:
     cells = [cell for cell in bench.cells if bench.setting(cell) == setting]
     known = {bench.condition(cell) for cell in cells if bench.metric in cell.numbers}
     conditions = tuple(dict.fromkeys(map(bench.condition, cells)))
@@ -122,11 +121,11 @@ def _ranked(bench: Bench, setting: str) -> list[Standing]:
 
 
 def _samples(
-    bench: Bench, cells: Mapping[str, Sequence[GridCell]], conditions: tuple[str, ...]
+    bench: Bench, cells: Mapping[str, Sequence[BenchCell]], conditions: tuple[str, ...]
 ) -> dict[str, _Sample]:
     """The errors of every defence; what one lacks is what it does not have and another has."""
     errors = {
-        name: by_seed_and_condition(bench, own, conditions, lambda c: c.numbers.get(bench.metric))
+        name: bench.sample(own, conditions, lambda c: c.numbers.get(bench.metric))
         for name, own in cells.items()
     }
     there = np.any([~np.isnan(one) for one in errors.values()], axis=0)
@@ -168,17 +167,17 @@ def _chances(samples: Mapping[str, _Sample], first: str, rivals: Sequence[str]) 
 def _standing(
     bench: Bench,
     place: tuple[str, str, int],
-    cells: Sequence[GridCell],
+    cells: Sequence[BenchCell],
     conditions: tuple[str, ...],
     left_out: tuple[str, ...],
     sample: _Sample,
     behind: float | None,
     chance: float | None,
-) -> Standing:
+) -> RankedDefence:
     means = dict(zip(conditions, map(float, sample.means), strict=True))
     there = {condition: mean for condition, mean in means.items() if not np.isnan(mean)}
     setting, name, rank = place
-    return Standing(
+    return RankedDefence(
         setting=setting,
         defence=name,
         rank=rank,
@@ -199,7 +198,7 @@ def _standing(
 
 
 def _times_reference(
-    bench: Bench, cells: Sequence[GridCell], means: dict[str, float]
+    bench: Bench, cells: Sequence[BenchCell], means: dict[str, float]
 ) -> float | None:
     if bench.metric != "estimation_error" or not means:
         return None
@@ -212,7 +211,7 @@ def _times_reference(
     return means[worst] / float(np.mean(known)) if known and np.mean(known) > 0 else None
 
 
-def _worst_share(bench: Bench, cells: Sequence[GridCell]) -> float | None:
+def _worst_share(bench: Bench, cells: Sequence[BenchCell]) -> float | None:
     shares: dict[str, list[float]] = {}
     for cell in cells:
         if "misclustering" in cell.numbers:

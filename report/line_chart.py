@@ -1,25 +1,56 @@
-"""Line charts: misclustering per iteration, and the estimation error per round beside the oracle's.
+"""Line charts, with a band about a line where its interval is known.
 
-A chart here is coordinates and words; `templates/figures.svg.j2` draws it.
+A chart here is coordinates and words; `templates/figures.svg.j2` draws it. Lines differ by colour,
+dash and mark. Values that are not finite, or beyond the axis, are arrows on the top edge.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from tagma.report.axes import LinearAxis, LogAxis, Tick, value_axis
-from tagma.report.number_format import number, percent, times_power
-from tagma.report.run_data import Curve, Run
+import numpy as np
 
-WIDTH, HEIGHT = 480, 300
-LEFT, RIGHT, TOP, BOTTOM = 58, 466, 40, 252
+from tagma.arrays import Array
+from tagma.report.axes import AnyAxis, LinearAxis, Tick, value_axis
+from tagma.report.scatter import SHAPES
+from tagma.report.short_labels import shorten
+
+HEADING, SPOTS = 38, 60
 LABEL_ROOM, LABEL_GAP = 88, 38
-CROWDED = 50
+TALL = 100.0
+"""The axis ends at this many times the smallest value."""
+
+
+class Size(NamedTuple):
+    """The picture in pixels, and the frame within it."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+
+
+LARGE, SMALL = Size(480, 300, 58, 466, 40, 252), Size(360, 272, 58, 348, 62, 222)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values over `xs` and the ends of their intervals, NaN where not known; mark and classes."""
+
+    name: str
+    look: tuple[str, str]
+    xs: tuple[float, ...]
+    values: Array
+    low: Array
+    high: Array
 
 
 @dataclass(frozen=True)
 class Spot:
-    """One value of a series; `off` marks one that is not finite, drawn on the top edge."""
+    """A value in its place; `off` is one beyond the axis."""
 
     x: float
     y: float
@@ -29,145 +60,178 @@ class Spot:
 
 @dataclass(frozen=True)
 class Series:
-    """A drawn curve and the label at its end."""
+    """A drawn line; `marks` are the few that tell it from others, `spots` answer the pointer."""
 
-    kind: str
     name: str
+    shape: str
+    style: str
     path: str
+    band: str
     spots: tuple[Spot, ...]
+    marks: tuple[Spot, ...]
     last: str
     label_y: float
-    crowded: bool
 
 
 @dataclass(frozen=True)
-class Chart:
-    """A line chart ready to draw; `right` is where its frame ends."""
+class LineChart:
+    """A chart ready to draw; `right` is where its frame ends."""
 
     id: str
     title: str
+    heading: str
     description: str
     x_label: str
     y_label: str
-    right: float
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     series: tuple[Series, ...]
+    named: bool
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
 
-    kind = "chart"
-    width, height, left, top, bottom = WIDTH, HEIGHT, LEFT, TOP, BOTTOM
+    kind = "lines"
 
     @property
     def off(self) -> bool:
-        """Whether some value is not finite."""
+        """Whether some value is beyond the axis."""
         return any(spot.off for series in self.series for spot in series.spots)
 
 
-def misclustering_chart(run: Run) -> Chart | None:
-    """Figure 1, or `None` where the truth is not known."""
-    curve = run.misclustering_curve
-    if curve is None or not any(map(math.isfinite, curve)):
-        return None
-    top = max(value for value in curve if math.isfinite(value))
-    x = _steps(len(curve), RIGHT)
-    y = LinearAxis(0.0, 100 * min(1.0, max(1.1 * top, 0.1)), BOTTOM, TOP)
-    shares = tuple(100 * value for value in curve)
-    series = _series("run", "this run", shares, x, y, "after iteration {}", "%")
-    return Chart(
-        id="misclustering",
-        title="Misclustering per clustering iteration",
-        description=(
-            f"Honest clients in the wrong cluster: {percent(curve[0])} with the initial labels, "
-            f"{percent(curve[-1])} after iteration {len(curve) - 1}."
-        ),
-        x_label="clustering iteration",
-        y_label="honest clients in the wrong cluster",
-        right=RIGHT,
-        x_ticks=x.ticks(8, whole=True),
-        y_ticks=tuple(replace(tick, label=f"{tick.label}%") for tick in y.ticks(5)),
-        series=(series,),
-    )
+def line_look(index: int) -> tuple[str, str]:
+    """A line's mark and CSS classes. Yellow lines are hard to see: the text's colour instead."""
+    colour, turn = index % 7, index // 7
+    return SHAPES[(index + turn) % 7], f"c{7 if colour == 6 else colour} dash{turn % 3} d{index}"
 
 
-def error_chart(run: Run) -> Chart | None:
-    """Figure 2, or `None` where no error is known or none is finite."""
-    curves = [
-        (kind, name, curve)
-        for kind, name, curve in (
-            ("oracle", "oracle", run.oracle_curve),
-            ("run", "this run", run.error_curve),
-        )
-        if curve is not None
-    ]
-    values = [value for *_, curve in curves for value in curve]
-    if not any(map(math.isfinite, values)):
-        return None
-    right = RIGHT - LABEL_ROOM
-    x = _steps(max(len(curve) for *_, curve in curves), right)
-    y = value_axis(values, BOTTOM, TOP)
-    series = [_series(kind, name, curve, x, y, "after round {}") for kind, name, curve in curves]
-    log = isinstance(y, LogAxis)
-    return Chart(
-        id="error",
-        title="Estimation error per optimisation round",
+def error_axis(lines: Sequence[Line], size: Size = SMALL) -> AnyAxis:
+    """One axis for the errors in all panels, so that they can be compared."""
+    values = [float(v) for line in lines for v in line.values if 0 < v < math.inf]
+    limit = TALL * min(values, default=1.0)
+    ends = [float(v) for line in lines for v in line.high if 0 < v <= limit]
+    return value_axis([*(v for v in values if v <= limit), *ends], size.bottom, size.top)
+
+
+def percent_axis(lines: Sequence[Line], size: Size = SMALL) -> LinearAxis:
+    """One axis for percentages in all panels."""
+    values = [float(v) for line in lines for v in (*line.values, *line.high) if v <= 100]
+    most = min(100.0, max(1.1 * max(values, default=0.0), 10.0))
+    return LinearAxis(0.0, most, size.bottom, size.top)
+
+
+def draw_lines(
+    name: str,
+    title: str,
+    labels: tuple[str, str],
+    lines: Sequence[Line],
+    y: AnyAxis,
+    show: Callable[[float], str],
+    *,
+    heading: str = "",
+    steps: float | None = None,
+    unit: str = "",
+    size: Size = SMALL,
+    marks: int = 5,
+    named: bool = False,
+) -> LineChart:
+    """One chart; `labels` name its axes, `show` writes a value, `steps` is the last numbered x.
+
+    `marks` is how many marks a line has at most; `named` lines have their names at their ends.
+    """
+    size = size._replace(right=size.right - LABEL_ROOM) if named else size
+    xs = [x for line in lines for x in line.xs]
+    low, high = (min(xs), max(xs)) if steps is None else (0.0, max(1.0, steps))
+    pad = 0.04 * ((high - low) or 1.0) if steps is None else 0.0
+    x = LinearAxis(low - pad, high + pad, size.left, size.right)
+    series = [_series(i, line, x, y, labels[0], show, marks) for i, line in enumerate(lines)]
+    return LineChart(
+        id=name,
+        title=f"{title}: {heading}" if heading else title,
+        heading=shorten(heading, HEADING),
         description=" ".join(
-            f"{name}: {number(curve[0])} at the warm start, {number(curve[-1])} at the end."
-            for _, name, curve in curves
+            f"{line.name}: {show(float(line.values[0]))} at {line.xs[0]:g}, "
+            f"{show(float(line.values[-1]))} at {line.xs[-1]:g}."
+            for line in lines
         ),
-        x_label="optimisation round",
-        y_label=f"estimation error{', log scale' if log else times_power(y.exponent)}",
-        right=right,
-        x_ticks=x.ticks(7, whole=True),
-        y_ticks=y.ticks(6),
-        series=_apart(series),
+        x_label=labels[0],
+        y_label=labels[1] + y.note,
+        x_ticks=x.ticks(7, whole=steps is not None),
+        y_ticks=tuple(replace(tick, label=tick.label + unit) for tick in y.ticks(5)),
+        series=_apart(series, size) if named else tuple(series),
+        named=named,
+        **size._asdict(),
     )
-
-
-def _steps(length: int, right: float) -> LinearAxis:
-    return LinearAxis(0.0, max(1.0, length - 1.0), LEFT, right)
 
 
 def _series(
-    kind: str,
-    name: str,
-    curve: Curve,
+    index: int,
+    line: Line,
     x: LinearAxis,
-    y: LinearAxis | LogAxis,
-    when: str,
-    unit: str = "",
+    y: AnyAxis,
+    label: str,
+    show: Callable[[float], str],
+    marks: int,
 ) -> Series:
-    spots = tuple(
-        Spot(
-            x=x.place(i),
-            y=y.place(value) if math.isfinite(value) else TOP,
-            words=f"{name}, {when.format(i) if i else 'at the start'}: {number(value)}{unit}",
-            off=not math.isfinite(value),
-        )
-        for i, value in enumerate(curve)
+    spots = []
+    for place, value, low, high in zip(line.xs, line.values, line.low, line.high, strict=True):
+        if np.isnan(value):
+            continue
+        between = "" if np.isnan(low) else f" ({show(float(low))} to {show(float(high))})"
+        words = f"{line.name}, {label} {place:g}: {show(float(value))}{between}"
+        off = bool(np.isinf(value) or value > y.top * 1.0001)
+        spots.append(Spot(x.place(place), y.end if off else y.place(float(value)), words, off))
+    inside = [spot for spot in spots if not spot.off]
+    # Marks of different lines are at different places, or equal lines would hide each other's.
+    step = max(1, math.ceil(len(inside) / marks))
+    shape, style = line.look
+    return Series(
+        name=line.name,
+        shape=shape,
+        style=style,
+        path=_path(spots),
+        band=_band(line, x, y),
+        spots=tuple(spots[:: max(1, math.ceil(len(spots) / SPOTS))]),
+        marks=tuple(inside[index % step :: step]),
+        last=show(float(line.values[-1])),
+        label_y=spots[-1].y if spots else y.end,
     )
-    crowded = len(curve) > CROWDED
-    last = "diverged" if spots[-1].off else number(curve[-1])
-    return Series(kind, name, _path(spots), spots, last, spots[-1].y, crowded)
 
 
 def _path(spots: Sequence[Spot]) -> str:
-    """An SVG path through the finite values, broken where one is not."""
+    """An SVG path through the values on the axis, broken where one is not."""
     parts, pen = [], "M"
     for spot in spots:
-        if spot.off:
-            pen = "M"
-            continue
-        parts.append(f"{pen}{spot.x:.1f} {spot.y:.1f}")
-        pen = "L"
+        parts += [] if spot.off else [f"{pen}{spot.x:.1f} {spot.y:.1f}"]
+        pen = "M" if spot.off else "L"
     return "".join(parts)
 
 
-def _apart(series: Sequence[Series]) -> tuple[Series, ...]:
-    """The one or two end labels, moved just enough to part them and keep them in the frame."""
-    order = sorted(series, key=lambda one: one.label_y)
-    upper, lower = order[0], order[-1]
-    short = max(0.0, LABEL_GAP - (lower.label_y - upper.label_y)) / 2 if len(series) > 1 else 0.0
-    high, low = upper.label_y - short, lower.label_y + short
-    shift = max(0.0, TOP - high) - max(0.0, low - (BOTTOM - LABEL_GAP / 2))
-    ends = {upper.kind: high + shift} | {lower.kind: low + shift}
-    return tuple(replace(one, label_y=ends[one.kind]) for one in series)
+def _band(line: Line, x: LinearAxis, y: AnyAxis) -> str:
+    """The outline of the band, along its upper end and back along the lower one."""
+    known = [
+        (x.place(place), y.place(float(low)), y.end if np.isinf(high) else y.place(float(high)))
+        for place, value, low, high in zip(line.xs, line.values, line.low, line.high, strict=True)
+        if not np.isnan(low) and value <= y.top
+    ]
+    if len(known) < 2:
+        return ""
+    there = "L".join(f"{at:.1f} {top:.1f}" for at, _, top in known)
+    back = "L".join(f"{at:.1f} {bottom:.1f}" for at, bottom, _ in reversed(known))
+    return f"M{there}L{back}Z"
+
+
+def _apart(series: Sequence[Series], size: Size) -> tuple[Series, ...]:
+    """The one or two names at the ends, moved just enough to be apart and within the frame."""
+    ends = [one.label_y for one in series]
+    high, low = min(ends), max(ends)
+    short = max(0.0, LABEL_GAP - (low - high)) / 2 if len(series) > 1 else 0.0
+    high, low = high - short, low + short
+    shift = max(0.0, size.top - high) - max(0.0, low - (size.bottom - LABEL_GAP / 2))
+    upper = ends.index(min(ends))
+    return tuple(
+        replace(one, label_y=(high if i == upper else low) + shift) for i, one in enumerate(series)
+    )

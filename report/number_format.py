@@ -34,6 +34,11 @@ def number(value: float | None) -> str:
     return sign + f"{size:,.{max(0, 2 - int(exponent))}f}"
 
 
+def shown(value: float) -> str:
+    """An error; infinity is what a run that diverged has."""
+    return "diverged" if value == math.inf else number(value)
+
+
 def percent(fraction: float) -> str:
     """A fraction as a percentage, with a decimal only below 10 %."""
     if not math.isfinite(fraction):

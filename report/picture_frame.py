@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tagma.report.run_data import LocalClient, Point
+from tagma.report.run_data import ClientRow, Point
 
 REACH = 4.0
 FAR = 4.0
@@ -42,7 +42,7 @@ class Frame:
         return self.x + dx * reach, self.y + dy * reach
 
 
-def choose_frame(clients: Sequence[LocalClient]) -> Frame | None:
+def choose_frame(clients: Sequence[ClientRow]) -> Frame | None:
     """The square to draw, or `None` if no client has a place."""
     truth = _groups((m.true, m.place) for m in clients if m.true is not None and not m.byzantine)
     found = _groups((m.assigned, m.place) for m in clients if m.assigned is not None)

@@ -6,6 +6,7 @@ infinite stays so: the run diverged.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 Point = tuple[float, float]
 Curve = tuple[float, ...]
@@ -13,14 +14,12 @@ Reasons = dict[str, int]
 
 
 @dataclass(frozen=True)
-class Clustering:
+class HowClustered:
     """How the clusters were found."""
 
-    name: str | None
     iterations: int | None
     stopped: str | None
     scale: float | None
-    restarts: int | None
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,8 @@ class Cluster:
     trimmed: int | None
     radius: float | None
     client_loss: float | None
+    """The median of what its clients report."""
+    loss_quartiles: tuple[float, float] | None = None
     error_bound: float | None = None
     """What the error should be below, in 95 of 100 cases."""
     excluded: int | None = None
@@ -42,7 +43,7 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class LocalClient:
+class ClientRow:
     """One row of `clusters.csv`; `place` is its stage-I vector in the picture's plane."""
 
     name: str
@@ -50,23 +51,13 @@ class LocalClient:
     true: int | None
     byzantine: bool | None
     trimmed: bool
+    quarantined: bool
+    excluded: bool
     place: Point | None
 
 
 @dataclass(frozen=True)
-class Round:
-    """One row of `history.csv`, as text: it is only listed."""
-
-    number: str
-    work: str
-    error: float | None
-    used: str
-    rejected: str
-    seconds: float | None
-
-
-@dataclass(frozen=True)
-class Replies:
+class ReplyCounts:
     """How many replies were used, and which were rejected for what, by reason and by client."""
 
     used: int | None
@@ -90,17 +81,28 @@ class Run:
     error_curve: Curve | None
     oracle: float | None
     oracle_curve: Curve | None
+    oracle_without_byzantine: bool
+    no_yardstick: str | None
+    """Why the oracle's error says nothing about this run's."""
     clusters: tuple[Cluster, ...]
-    clustering: Clustering
-    replies: Replies
+    clustering: HowClustered
+    replies: ReplyCounts
     seconds: dict[str, float]
     facts: dict[str, str]
     warnings: tuple[str, ...]
-    clients: tuple[LocalClient, ...]
+    clients: tuple[ClientRow, ...]
     centres: tuple[Point, ...]
-    rounds: tuple[Round, ...]
+    rounds: tuple[dict[str, Any], ...]
+    """The rows of `history.csv`."""
+    choices: dict[str, Any]
+    """What was run, by name."""
     overrides: tuple[str, ...] | None
-    settings: str | None
+    config: str | None
+
+    @property
+    def truth_known(self) -> bool:
+        """Whether anybody knows the true clusters, and with them who is Byzantine."""
+        return self.misclustering is not None or self.error is not None or self.honest is not None
 
     @property
     def honest(self) -> int | None:

@@ -4,10 +4,10 @@ Only plain formats are read (JSON, CSV, YAML, safetensors). `metrics.json` is re
 file or value may be missing. A hole in a list of numbers is NaN.
 """
 
-import csv
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -16,35 +16,51 @@ import numpy as np
 from omegaconf import OmegaConf
 from safetensors import safe_open
 
+from tagma.errors import TagmaError
+from tagma.report.folder_files import csv_rows, readable
+from tagma.report.oracle_yardstick import no_yardstick
 from tagma.report.run_data import (
+    ClientRow,
     Cluster,
-    Clustering,
     Curve,
-    LocalClient,
+    HowClustered,
     Point,
     Reasons,
-    Replies,
-    Round,
+    ReplyCounts,
     Run,
 )
 
 
 def read_run(folder: Path) -> Run:
-    """Read a run folder. Raises `FileNotFoundError` if it has no `metrics.json`."""
-    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    """Read a run folder; a file that is not what it should be is a `TagmaError`."""
+    with readable(folder):
+        return _run(folder, json.loads((folder / "metrics.json").read_text(encoding="utf-8")))
+
+
+def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
     misclustering = _number(metrics.get("misclustering"))
+    error, error_curve = _scored(metrics, "estimation_error")
+    oracle, oracle_curve = _scored(metrics, "oracle_error")
+    suspect = bool(metrics.get("oracle_suspect"))
+    clusters, how = _clusters(metrics), metrics.get("clustering") or {}
+    clients = [_client(row) for row in _client_rows(folder / "clusters.csv")]
+    known = misclustering is not None or any(one.honest is not None for one in clusters)
     overrides = folder / ".hydra" / "overrides.yaml"
-    settings = folder / ".hydra" / "config.yaml"
+    config = folder / ".hydra" / "config.yaml"
     return Run(
         folder=folder,
         misclustering=misclustering if _finite(misclustering) else None,
         misclustering_curve=_curve(metrics.get("misclustering_per_iteration")),
-        error=_number(metrics.get("estimation_error")),
-        error_curve=_curve(metrics.get("estimation_error_per_round")),
-        oracle=_number(metrics.get("oracle_error")),
-        oracle_curve=_curve(metrics.get("oracle_error_per_round")),
-        clusters=_clusters(metrics),
-        clustering=_clustering(metrics.get("clustering") or {}),
+        error=error,
+        error_curve=error_curve,
+        oracle=oracle,
+        oracle_curve=oracle_curve,
+        oracle_without_byzantine=bool(metrics.get("oracle_without_byzantine")),
+        no_yardstick=None if oracle is None else no_yardstick(error, oracle, oracle_curve, suspect),
+        clusters=clusters,
+        clustering=HowClustered(
+            _whole(how.get("iterations")), _text(how.get("stopped")), _number(how.get("scale"))
+        ),
         replies=_replies(metrics.get("replies") or {}),
         seconds={
             str(k): float(v) for k, v in (metrics.get("seconds") or {}).items() if v is not None
@@ -55,12 +71,31 @@ def read_run(folder: Path) -> Run:
             if metrics.get(name) is not None
         },
         warnings=tuple(str(text) for text in metrics.get("warnings") or ()),
-        clients=tuple(_client(row) for row in _rows(folder / "clusters.csv")),
+        clients=tuple(one if known else replace(one, true=None, byzantine=None) for one in clients),
         centres=_centres(folder / "models.safetensors"),
-        rounds=tuple(_round(row) for row in _rows(folder / "history.csv")),
+        rounds=tuple(
+            row | {name: _number(row.get(name)) for name in ("estimation_error", "seconds")}
+            for row in csv_rows(folder / "history.csv")
+        ),
+        choices=dict(metrics.get("settings") or {}),
         overrides=tuple(str(o) for o in OmegaConf.load(overrides)) if overrides.exists() else None,
-        settings=settings.read_text(encoding="utf-8") if settings.exists() else None,
+        config=config.read_text(encoding="utf-8") if config.exists() else None,
     )
+
+
+def _client_rows(path: Path) -> list[dict[str, str]]:
+    rows = csv_rows(path)
+    if rows and "client" not in rows[0]:
+        older = "machine" in rows[0]
+        why = "this run is of an older version of Tagma: run it again" if older else "damaged"
+        raise TagmaError(f"{path}: it has no column `client`; {why}")
+    return rows
+
+
+def _scored(metrics: Mapping[str, Any], name: str) -> tuple[float | None, Curve | None]:
+    """A number and its curve; one that is missing though there is a curve has diverged."""
+    value, curve = _number(metrics.get(name)), _curve(metrics.get(f"{name}_per_round"))
+    return math.nan if value is None and curve is not None else value, curve
 
 
 def _number(value: object) -> float | None:
@@ -72,6 +107,10 @@ def _whole(value: object) -> int | None:
     return None if number is None or not math.isfinite(number) else int(number)
 
 
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
 def _finite(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
@@ -81,26 +120,9 @@ def _curve(values: list[object] | None) -> Curve | None:
     return tuple(math.nan if number is None else number for number in numbers) or None
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def _clustering(clustering: Mapping[str, Any]) -> Clustering:
-    name, stopped = clustering.get("name"), clustering.get("stopped")
-    return Clustering(
-        name=None if name is None else str(name),
-        iterations=_whole(clustering.get("iterations")),
-        stopped=None if stopped is None else str(stopped),
-        scale=_number(clustering.get("scale")),
-        restarts=_whole(clustering.get("restarts")),
-    )
-
-
 def _clusters(metrics: Mapping[str, Any]) -> tuple[Cluster, ...]:
     losses = chain(metrics.get("client_loss") or (), repeat(None))
+    quartiles = chain(metrics.get("client_loss_quartiles") or (), repeat(None))
     return tuple(
         Cluster(
             size=int(cluster["size"]),
@@ -109,16 +131,19 @@ def _clusters(metrics: Mapping[str, Any]) -> tuple[Cluster, ...]:
             trimmed=_whole(cluster.get("trimmed")),
             radius=_number(cluster.get("radius")),
             client_loss=_number(loss),
+            loss_quartiles=None if ends is None else (float(ends[0]), float(ends[1])),
             error_bound=_number(cluster.get("error_bound")),
             excluded=_whole(cluster.get("excluded")),
-            suspect=None if cluster.get("suspect") is None else str(cluster["suspect"]),
+            suspect=_text(cluster.get("suspect")),
         )
-        for cluster, loss in zip(metrics.get("clusters") or (), losses, strict=False)
+        for cluster, loss, ends in zip(
+            metrics.get("clusters") or (), losses, quartiles, strict=False
+        )
     )
 
 
-def _replies(replies: Mapping[str, Any]) -> Replies:
-    return Replies(
+def _replies(replies: Mapping[str, Any]) -> ReplyCounts:
+    return ReplyCounts(
         used=_whole(replies.get("used")),
         reasons=_reasons(replies.get("rejected")),
         clients={
@@ -132,27 +157,18 @@ def _reasons(counts: Mapping[str, Any] | None) -> Reasons:
     return {str(reason): int(count) for reason, count in (counts or {}).items()}
 
 
-def _client(row: Mapping[str, str]) -> LocalClient:
+def _client(row: Mapping[str, str]) -> ClientRow:
     x, y = _number(row.get("x")), _number(row.get("y"))
     byzantine = _whole(row.get("byzantine"))
-    return LocalClient(
+    return ClientRow(
         name=row["client"],
         assigned=_whole(row.get("assigned")),
         true=_whole(row.get("true")),
         byzantine=None if byzantine is None else bool(byzantine),
         trimmed=bool(_whole(row.get("trimmed"))),
+        quarantined=bool(_whole(row.get("quarantined"))),
+        excluded=bool(_whole(row.get("excluded"))),
         place=(x, y) if x is not None and y is not None and _finite(x) and _finite(y) else None,
-    )
-
-
-def _round(row: Mapping[str, str]) -> Round:
-    return Round(
-        number=row.get("round", ""),
-        work=row.get("work", ""),
-        error=_number(row.get("estimation_error")),
-        used=row.get("used", ""),
-        rejected=row.get("rejected", ""),
-        seconds=_number(row.get("seconds")),
     )
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from tagma.report import run_headline, run_tables
 from tagma.report.figure_files import write_sheets
-from tagma.report.line_chart import error_chart, misclustering_chart
+from tagma.report.folder_files import write_page
+from tagma.report.oracle_yardstick import oracle_given
 from tagma.report.run_data import Run
-from tagma.report.run_figures import run_sheets
+from tagma.report.run_figures import OURS, RunFigures, draw_run_figures, picture_keys
 from tagma.report.run_reading import read_run
-from tagma.report.scatter import draw_picture
 from tagma.report.templating import environment
 
 
@@ -19,25 +19,24 @@ def write_run_report(folder: Path) -> Path:
     Its figures, and the numbers in them, are also files in `folder/figures/`.
     """
     run = read_run(folder)
-    write_sheets(folder / "figures", run_sheets(run))
-    page = render(run)
-    path = folder / "report.html"
-    # A client's own words may hold a lone surrogate, which no encoding can write.
-    path.write_text(page, encoding="utf-8", errors="replace")
-    return path
+    figures = draw_run_figures(run)
+    write_sheets(folder / "figures", list(figures.sheets.values()), OURS)
+    return write_page(folder, _render(run, figures))
 
 
-def render(run: Run) -> str:
+def _render(run: Run, figures: RunFigures) -> str:
     """The page of a run. Everything that came from a file or a client is escaped."""
     template = environment().get_template("run.html.j2")
     return template.render(
         run=run,
-        verdict=run_headline.verdict(run),
-        figures=run_headline.key_figures(run),
-        not_known=run_headline.NOT_KNOWN,
-        misclustering=misclustering_chart(run),
-        error=error_chart(run),
-        picture=draw_picture(run),
+        title=run_headline.verdict(run),
+        facts=run_headline.facts(run),
+        key_figures=run_headline.key_figures(run),
+        sheets=figures.sheets,
+        numbers={name: number for number, name in enumerate(figures.sheets, 1)},
+        picture=figures.picture,
+        picture_keys=picture_keys,
+        oracle_given=oracle_given(run.oracle_without_byzantine),
         clusters=run_tables.cluster_rows(run),
         homeless=run_tables.homeless_words(run),
         reasons=run_tables.reason_rows(run),

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from tagma.report.run_data import Cluster, LocalClient, Run
+from tagma.report.run_data import ClientRow, Cluster, Run
 
 SHOWN_REASONS = 12
 SHOWN_CLIENTS = 24
@@ -19,24 +19,6 @@ class ClusterRow:
     rejected: int
 
 
-@dataclass(frozen=True)
-class ReasonRow:
-    """Why replies were rejected, how many, and whose."""
-
-    reason: str
-    count: int
-    clients: str
-
-
-@dataclass(frozen=True)
-class TimeRow:
-    """A stage's seconds and its share of the total."""
-
-    stage: str
-    seconds: float
-    share: float
-
-
 def cluster_rows(run: Run) -> list[ClusterRow]:
     """One row per found cluster, and one for the clients in none, if there are any."""
     home = {client.name: client.assigned for client in run.clients}
@@ -48,7 +30,7 @@ def cluster_rows(run: Run) -> list[ClusterRow]:
     return rows + ([ClusterRow(None, _no_cluster(outside), rejected[None])] if outside else [])
 
 
-def _no_cluster(clients: list[LocalClient]) -> Cluster:
+def _no_cluster(clients: list[ClientRow]) -> Cluster:
     roles = [client.byzantine for client in clients]
     known = None not in roles
     return Cluster(
@@ -61,8 +43,8 @@ def _no_cluster(clients: list[LocalClient]) -> Cluster:
     )
 
 
-def homeless(run: Run) -> list[LocalClient]:
-    """The clients in no cluster: their first reply was rejected, or never came."""
+def homeless(run: Run) -> list[ClientRow]:
+    """The clients in no cluster: no usable local model came, or no ball holds a late one."""
     return [client for client in run.clients if client.assigned is None]
 
 
@@ -79,16 +61,14 @@ def homeless_words(run: Run) -> list[str]:
     return words + ([f"and {more} more"] if more > 0 else [])
 
 
-def reason_rows(run: Run) -> list[ReasonRow]:
-    """Reasons by count; a flood of different reasons ends in one row for the rest."""
+def reason_rows(run: Run) -> list[tuple[str, int, str]]:
+    """Reasons, how many replies, and whose; a flood of reasons ends in one row for the rest."""
     ranked = sorted(run.replies.reasons.items(), key=lambda item: -item[1])
     shown = ranked[:SHOWN_REASONS]
-    rows = [
-        ReasonRow(shorten_reason(reason), amount, _whose(run, reason)) for reason, amount in shown
-    ]
+    rows = [(shorten_reason(reason), amount, _whose(run, reason)) for reason, amount in shown]
     rest = ranked[SHOWN_REASONS:]
     if rest:
-        rows.append(ReasonRow(f"{len(rest)} other reasons", sum(n for _, n in rest), ""))
+        rows.append((f"{len(rest)} other reasons", sum(n for _, n in rest), ""))
     return rows
 
 
@@ -103,13 +83,13 @@ def shorten_reason(reason: str) -> str:
     return reason if len(reason) <= 160 else f"{reason[:159]}…"
 
 
-def time_rows(run: Run) -> list[TimeRow]:
-    """The stages' times; what no stage accounts for is the rest."""
-    stages = {stage: seconds for stage, seconds in run.seconds.items() if stage != "total"}
-    total = run.seconds.get("total", sum(stages.values()))
+def time_rows(run: Run) -> list[tuple[str, float, float]]:
+    """Seconds of every part and its share; what no part accounts for is the rest."""
+    parts = {part: seconds for part, seconds in run.seconds.items() if part != "total"}
+    total = run.seconds.get("total", sum(parts.values()))
     if not (math.isfinite(total) and total > 0):
         return []
-    rest = total - sum(stages.values())
+    rest = total - sum(parts.values())
     if rest > 0.01 * total:
-        stages["the rest"] = rest
-    return [TimeRow(stage, seconds, min(1.0, seconds / total)) for stage, seconds in stages.items()]
+        parts["the rest"] = rest
+    return [(part, seconds, min(1.0, seconds / total)) for part, seconds in parts.items()]

@@ -15,7 +15,7 @@ from tagma.report.axes import LinearAxis, Tick
 from tagma.report.cluster_matching import match_clusters, misplaced
 from tagma.report.number_format import count, times_power
 from tagma.report.picture_frame import BEYOND, Frame, choose_frame
-from tagma.report.run_data import LocalClient, Point, Run
+from tagma.report.run_data import ClientRow, Point, Run
 
 SIZE = 480
 LEFT, RIGHT, TOP, BOTTOM = 52, 472, 34, 454
@@ -23,7 +23,7 @@ INSET = 7.0
 HUGE = 1e5
 SHAPES = ("circle", "square", "triangle", "diamond", "nabla", "star", "hourglass")
 
-Placed = tuple[LocalClient, Point]
+Placed = tuple[ClientRow, Point]
 
 
 @dataclass(frozen=True)
@@ -210,12 +210,12 @@ def _truth(plane: _Plane, clients: Sequence[Placed], matched: dict[int, int]) ->
     )
 
 
-def describe(client: LocalClient) -> str:
+def describe(client: ClientRow) -> str:
     """A client's facts in one line."""
     home = "no cluster" if client.assigned is None else f"cluster {client.assigned}"
     facts = [f"found in {home}"]
-    if client.trimmed:
-        facts.append("trimmed")
+    for fact in ("trimmed", "quarantined", "excluded"):
+        facts += [fact] if getattr(client, fact) else []
     if client.byzantine:
         facts.append("Byzantine")
     elif client.true is not None:

@@ -4,17 +4,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tagma.report.bands_chart import Band
-from tagma.report.bench_data import Axis, Bench, GridCell, number_in
+from tagma.report.bench_data import Bench, BenchAxis, BenchCell, number_in
 from tagma.report.bootstrap import Interval, interval, resampled_means, worst_interval, worst_mean
+from tagma.report.line_chart import Line, line_look
 from tagma.report.run_data import Curve
-from tagma.report.seed_samples import by_seed_and_condition
 
-Panels = dict[str, list[Band]]
-"""The bands of every panel, by its heading."""
+Panels = dict[str, list[Line]]
+"""The lines of every panel, by its heading."""
 
 
-def step_panels(bench: Bench, curve: Callable[[GridCell], Curve | None], *, stays: bool) -> Panels:
+def step_panels(bench: Bench, curve: Callable[[BenchCell], Curve | None], *, stays: bool) -> Panels:
     """A panel per setting and attack, with the curve of every defence.
 
     Where the fraction of Byzantine clients is varied, this is at the largest. `stays`: a curve
@@ -26,17 +25,17 @@ def step_panels(bench: Bench, curve: Callable[[GridCell], Curve | None], *, stay
             cells = [
                 c for c in bench.cells if (bench.setting(c), bench.attack(c)) == (setting, attack)
             ]
-            bands = [
+            lines = [
                 _steps(bench, index, _at_most_byzantine(bench, cells, name), curve, stays)
                 for index, name in enumerate(bench.defences)
             ]
-            drawn = [band for band in bands if band is not None]
+            drawn = [line for line in lines if line is not None]
             if drawn:
                 panels[", ".join(filter(None, (attack, setting)))] = drawn
     return panels
 
 
-def _at_most_byzantine(bench: Bench, cells: Sequence[GridCell], defence: str) -> list[GridCell]:
+def _at_most_byzantine(bench: Bench, cells: Sequence[BenchCell], defence: str) -> list[BenchCell]:
     own = [cell for cell in cells if bench.defence(cell) == defence]
     for axis in bench.role("fraction"):
         most = max((number_in(cell.values[axis.key]) or 0.0 for cell in own), default=0.0)
@@ -47,10 +46,10 @@ def _at_most_byzantine(bench: Bench, cells: Sequence[GridCell], defence: str) ->
 def _steps(
     bench: Bench,
     index: int,
-    cells: Sequence[GridCell],
-    curve: Callable[[GridCell], Curve | None],
+    cells: Sequence[BenchCell],
+    curve: Callable[[BenchCell], Curve | None],
     stays: bool,
-) -> Band | None:
+) -> Line | None:
     curves = {cell.seed: values for cell in cells if (values := curve(cell))}
     if not curves:
         return None
@@ -61,10 +60,12 @@ def _steps(
         row[: len(values)] = values
         row[len(values) :] = values[-1] if stays else np.nan
     drawn = resampled_means(sample)
-    return _band(bench, index, range(length), [interval(drawn[:, i]) for i in range(length)])
+    return _line(bench, index, range(length), [interval(drawn[:, i]) for i in range(length)])
 
 
-def sweep_panels(bench: Bench, axis: Axis, value: Callable[[GridCell], float | None]) -> Panels:
+def sweep_panels(
+    bench: Bench, axis: BenchAxis, value: Callable[[BenchCell], float | None]
+) -> Panels:
     """A panel per setting but for this axis: the worst case over attacks at each of its values."""
     panels: Panels = {}
     cells = [cell for cell in bench.cells if number_in(cell.values[axis.key]) is not None]
@@ -75,39 +76,39 @@ def sweep_panels(bench: Bench, axis: Axis, value: Callable[[GridCell], float | N
                 for cell in cells
                 if (bench.setting(cell, axis.key), bench.defence(cell)) == (setting, defence)
             ]
-            band = _sweep(bench, index, own, axis, value)
-            if band is not None:
-                panels.setdefault(setting, []).append(band)
+            line = _sweep(bench, index, own, axis, value)
+            if line is not None:
+                panels.setdefault(setting, []).append(line)
     return panels
 
 
 def _sweep(
     bench: Bench,
     index: int,
-    cells: Sequence[GridCell],
-    axis: Axis,
-    value: Callable[[GridCell], float | None],
-) -> Band | None:
+    cells: Sequence[BenchCell],
+    axis: BenchAxis,
+    value: Callable[[BenchCell], float | None],
+) -> Line | None:
     places = sorted({number_in(cell.values[axis.key]) or 0.0 for cell in cells})
     columns = []
     for place in places:
         here = [cell for cell in cells if (number_in(cell.values[axis.key]) or 0.0) == place]
         conditions = list(dict.fromkeys(map(bench.condition, here)))
-        sample = by_seed_and_condition(bench, here, conditions, value)
+        sample = bench.sample(here, conditions, value)
         columns.append(worst_mean(resampled_means(sample)))
     drawn = np.stack(columns, axis=1) if columns else np.empty((0, 0))
     if not drawn.size or np.isnan(drawn[0]).all():
         return None
     ends = [worst_interval(drawn[:, i]) for i in range(len(places))]
-    return _band(bench, index, places, ends)
+    return _line(bench, index, places, ends)
 
 
-def _band(bench: Bench, index: int, xs: Sequence[float], ends: Sequence[Interval]) -> Band:
-    return Band(
+def _line(bench: Bench, index: int, xs: Sequence[float], ends: Sequence[Interval]) -> Line:
+    return Line(
         name=bench.defences[index],
-        index=index,
+        look=line_look(index),
         xs=tuple(float(x) for x in xs),
-        mean=np.array([end.value for end in ends]),
+        values=np.array([end.value for end in ends]),
         low=np.array([end.low for end in ends]),
         high=np.array([end.high for end in ends]),
     )

@@ -1,28 +1,24 @@
 """Where the clients were: one run of every defence, under the attack that hurt it most."""
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from safetensors import SafetensorError
-
-from tagma.report.bench_data import ALL, Bench, GridCell
+from tagma.errors import TagmaError
+from tagma.report.bench_data import ALL, Bench, BenchCell
 from tagma.report.figure_files import Sheet
-from tagma.report.leaderboard import Standing
+from tagma.report.leaderboard import RankedDefence
 from tagma.report.run_data import Run
-from tagma.report.run_figures import clients
+from tagma.report.run_figures import clients_sheet
 from tagma.report.run_headline import misclustered
 from tagma.report.run_reading import read_run
 from tagma.report.scatter import Picture, draw_picture
 
 SHOWN = 8
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, csv.Error, SafetensorError)
-"""What reading a folder of a run raises that is not what it should be."""
 
 
 @dataclass(frozen=True)
-class Place:
+class WorstCase:
     """A picture, its run and its sheet."""
 
     heading: str
@@ -32,9 +28,11 @@ class Place:
     sheet: Sheet
 
 
-def places(bench: Bench, standings: Sequence[Standing]) -> tuple[list[Place], list[str]]:
+def worst_cases(
+    bench: Bench, standings: Sequence[RankedDefence]
+) -> tuple[list[WorstCase], list[str]]:
     """At most `SHOWN` pictures, in the leaderboard's order, and the folders that are damaged."""
-    found: list[Place] = []
+    found: list[WorstCase] = []
     damaged: list[str] = []
     for one in standings:
         cell = next(_kept(bench, one), None)
@@ -42,7 +40,7 @@ def places(bench: Bench, standings: Sequence[Standing]) -> tuple[list[Place], li
             continue
         try:
             run = read_run(_folder(bench, cell))
-        except _DAMAGED:
+        except TagmaError:
             damaged.append(f"cells/{cell.key}")
             continue
         name = f"clients-{len(found) + 1}"
@@ -52,18 +50,18 @@ def places(bench: Bench, standings: Sequence[Standing]) -> tuple[list[Place], li
             one.setting,
         ]
         heading = ", ".join(filter(None, words))
-        sheet = clients(run, name, heading)
         picture = draw_picture(run, f"{name}-")
-        if sheet is not None and picture is not None:
-            found.append(Place(heading, _note(run, cell), run, picture, sheet))
+        if picture is not None:
+            sheet = clients_sheet(run, picture, name, heading)
+            found.append(WorstCase(heading, _note(run, cell), run, picture, sheet))
     return found, damaged
 
 
-def _folder(bench: Bench, cell: GridCell) -> Path:
+def _folder(bench: Bench, cell: BenchCell) -> Path:
     return bench.folder / "cells" / cell.key
 
 
-def _kept(bench: Bench, one: Standing) -> Iterator[GridCell]:
+def _kept(bench: Bench, one: RankedDefence) -> Iterator[BenchCell]:
     """The defence's cells that left a run folder, those of its worst condition first."""
     own = [
         cell
@@ -74,9 +72,8 @@ def _kept(bench: Bench, one: Standing) -> Iterator[GridCell]:
     return iter(sorted(own, key=lambda cell: bench.condition(cell) != one.worst))
 
 
-def _note(run: Run, cell: GridCell) -> str:
+def _note(run: Run, cell: BenchCell) -> str:
     wrong = misclustered(run)
-    known = (
-        "" if wrong is None else f": {wrong} of {run.honest} honest clients in the wrong cluster"
-    )
-    return f"seed {cell.seed}{known}"
+    if wrong is None:
+        return f"seed {cell.seed}"
+    return f"seed {cell.seed}: {wrong} of {run.honest} honest clients in the wrong cluster"

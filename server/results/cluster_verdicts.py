@@ -15,8 +15,9 @@ def verdicts(state: State, seen: list[str | None]) -> list[dict[str, Any]]:
     The bound is in the units of the estimation error, ||w - w*|| / sqrt(d). There is none where
     clients outside the ball take part, nor where there is no ball, as with K-means or where no
     group was found: who belongs to the cluster is then not known, and nobody can bound what a
-    stranger does. `seen` are suspicions from the replies of the last round; those of stage II come
-    first.
+    stranger does. Nor is there one for a suspect cluster, or for clients whose local models are all
+    equal: copies tell nothing about noise. `seen` are suspicions from the replies of the last
+    round; those of stage II come first.
     """
     standing, clustering = state.standing, state.clustering
     suspected = clustering.suspect or (None,) * clustering.k
@@ -24,16 +25,16 @@ def verdicts(state: State, seen: list[str | None]) -> list[dict[str, Any]]:
     for k in range(clustering.k):
         inside = state.labels == k
         counting = inside & standing.counts
-        bound = None
-        if np.isfinite(clustering.radius[k]) and not state.trimmed[counting].any():
-            bound = error_bound(state.local_models[counting])
-        if bound is not None:
-            bound = bound / sqrt(state.local_models.shape[1])
         excluded = int((inside & standing.excluded).sum())
         reason = suspected[k] or seen[k]
         if excluded and not counting.any():
             reason = "the reply check excluded all its clients"
-        rows.append({"error_bound": bound, "excluded": excluded, "suspect": reason})
+        bound = None
+        ball = np.isfinite(clustering.radius[k]) and not state.trimmed[counting].any()
+        if ball and not reason:
+            bound = error_bound(state.local_models[counting])
+        per_entry = bound / sqrt(state.local_models.shape[1]) if bound else None
+        rows.append({"error_bound": per_entry, "excluded": excluded, "suspect": reason})
     return rows
 
 

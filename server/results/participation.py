@@ -1,5 +1,6 @@
 """Who came late, was away or came back, and what it meant: the part of the summary for people."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,12 @@ from tagma.server.results.recorder import Recorder
 from tagma.strategies.replies import ABSENCES
 
 _NAMED = 10
-"""How many clients a line names."""
+
+
+def some_of(names: Iterable[object]) -> str:
+    """The first ten names, and that there are more."""
+    every = [str(name) for name in names]
+    return ", ".join(every[:_NAMED]) + (", ..." if len(every) > _NAMED else "")
 
 
 def participation_of(recorder: Recorder) -> dict[str, Any]:
@@ -41,9 +47,8 @@ def notices_of(participation: dict[str, Any]) -> list[str]:
     found = []
     missing = participation["took_no_part"]
     if missing:
-        names = ", ".join(map(str, missing[:_NAMED])) + (", ..." if len(missing) > _NAMED else "")
         many = f"{len(missing)} client{'s' if len(missing) > 1 else ''}"
-        found.append(f"{many} ({names}) took no part: no usable local model came")
+        found.append(f"{many} ({some_of(missing)}) took no part: no usable local model came")
     for client, number in participation["joined_late"].items():
         waits = int(client) in participation["quarantined"]
         where = "is in quarantine: no cluster's ball holds it" if waits else "has a cluster"
@@ -51,8 +56,8 @@ def notices_of(participation: dict[str, Any]) -> list[str]:
     for client, count in participation["rounds_missed"].items():
         found.append(f"client {client} was away in {count} round{'s' if count > 1 else ''}")
     for cluster, rounds in participation["kept_model"].items():
-        numbers = ", ".join(map(str, rounds))
-        found.append(f"cluster {cluster} kept its model in round {numbers}: too few replies")
+        when = f"round{'s' if len(rounds) > 1 else ''} {some_of(rounds)}"
+        found.append(f"cluster {cluster} kept its model in {when}: too few replies")
     for number in participation["resumed_before_round"]:
         found.append(f"the run was resumed from its checkpoint before round {number}")
     return found

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tagma.report import write_bench_report, write_run_report
-from tests.bench.report_folders import HOSTILE, bench_folder, folder, grid_rows
+from tests.report.report_folders import HOSTILE, bench_folder, folder, grid_rows
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
@@ -193,9 +193,9 @@ def test_a_word_in_the_filter_leaves_the_rows_that_have_it(
     [
         ("bench", ".heatmap .tile", "tagma, none: 0.120"),
         ("bench", ".dots use", "tagma: 0.170"),
-        ("bench", ".bands .d2 .spot", "tagma, round 0: 0.240 (0.220 to 0.260)"),
+        ("bench", ".lines .d2 .spot", "tagma, round 0: 0.240 (0.220 to 0.260)"),
         ("bench", ".panel [data-client='1']", "client 1: found in cluster 0"),
-        ("run", ".chart .spot", "this run, at the start: 50.0%"),
+        ("run", ".lines .spot", "this run, clustering iteration 0: 50.0%"),
     ],
 )
 def test_a_mark_under_the_pointer_says_its_value(

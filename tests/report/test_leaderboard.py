@@ -13,7 +13,7 @@ from tagma.report.bench_reading import read_bench
 from tagma.report.bootstrap import interval, resampled_means, worst_interval, worst_mean
 from tagma.report.leaderboard import leaderboard
 from tagma.report.randomisation_test import holm, swap_test
-from tests.bench.report_folders import (
+from tests.report.report_folders import (
     ATTACK,
     DEFENCE,
     Page,

@@ -8,29 +8,18 @@ from typing import Any
 
 import pytest
 
-from tagma.report import write_run_report
+from tagma.errors import TagmaError
+from tagma.report import run_figures, write_run_report
 from tagma.report.axes import LogAxis, value_axis
-from tagma.report.line_chart import LABEL_GAP, error_chart
+from tagma.report.line_chart import LABEL_GAP
 from tagma.report.number_format import duration, number, percent
 from tagma.report.picture_frame import choose_frame
+from tagma.report.run_figures import draw_run_figures
 from tagma.report.run_headline import verdict
 from tagma.report.run_reading import read_run
 from tagma.report.run_tables import SHOWN_REASONS, cluster_rows, reason_rows
 from tagma.report.scatter import SHAPES, draw_picture, look
-from tests.bench.report_folders import CLIENTS, HOSTILE, Page, folder
-
-UNKNOWN_TRUTH: dict[str, Any] = {
-    "misclustering": None,
-    "misclustering_per_iteration": None,
-    "estimation_error": None,
-    "estimation_error_per_round": None,
-    "oracle_error": None,
-    "oracle_error_per_round": None,
-    "clusters": [
-        {"size": 3, "honest": None, "byzantine": None, "trimmed": 1, "radius": None},
-        {"size": 2, "honest": None, "byzantine": None, "trimmed": 0, "radius": None},
-    ],
-}
+from tests.report.report_folders import CLIENTS, HOSTILE, Page, folder
 
 
 def page(run: Path) -> Page:
@@ -86,19 +75,30 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
     assert run.having("use", **{"data-client": '5"><b>'})
 
 
-def test_a_task_without_known_truth_has_a_page_that_says_so(tmp_path: Path) -> None:
-    clients = [[name, found, "", "", trimmed, x, y] for name, found, _, _, trimmed, x, y in CLIENTS]
-    run = page(folder(tmp_path / "run", clients=clients, **UNKNOWN_TRUTH))
-    assert run.text("h1") == (
-        "2 clusters found among 5 clients; the truth is not known for this task."
+def test_the_head_names_task_attack_and_defence(tmp_path: Path) -> None:
+    head = page(folder(tmp_path / "run")).source.partition("</header>")[0]
+    words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", head.partition("</h1>")[2])).strip()
+    assert words == (
+        "task mixture_regression attack sign_flip defence trimmed_kmeans, nnm + trimmed_mean, "
+        "quarantine rounds 2 seed 0 engine inprocess"
     )
-    unknown = [text for _, text in run.texts if text.endswith("not known for this task.")]
-    assert "The misclustering is not known for this task." in unknown
-    assert "The estimation error is not known for this task." in unknown
-    assert "The truth is not known for this task." in unknown
-    assert [svg["aria-labelledby"] for svg in run.having("svg", role="img")] == [
-        "found-title found-desc"
-    ]
+
+
+def test_roles_in_a_table_are_not_believed_where_metrics_know_none(tmp_path: Path) -> None:
+    clusters = [{"size": 3, "honest": None, "byzantine": None}, {"size": 2, "honest": None}]
+    scores = ("misclustering", "estimation_error", "oracle_error")
+    unknown = dict.fromkeys([*scores, *(f"{name}_per_round" for name in scores)])
+    curve = {"misclustering_per_iteration": None}
+    run = page(folder(tmp_path / "run", clusters=clusters, **unknown, **curve))
+    assert run.text("h1") == "5 clients in 2 clusters; nobody in quarantine."
+    assert "yzantine" not in "".join(text for tag, text in run.texts if tag != "style")
+
+
+def test_clients_that_are_kept_out_are_named_in_the_list_of_clients(tmp_path: Path) -> None:
+    clients = [[*row, int(row[0] == 4), int(row[0] in (2, 3))] for row in CLIENTS]
+    run = read_run(folder(tmp_path / "run", clients=clients))
+    assert [one.name for one in run.clients if one.quarantined] == ["4"]
+    assert [one.name for one in run.clients if one.excluded] == ["2", "3"]
 
 
 def test_a_folder_with_bare_metrics_has_a_page(tmp_path: Path) -> None:
@@ -107,8 +107,55 @@ def test_a_folder_with_bare_metrics_has_a_page(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_metrics_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"metrics\.json"):
+    with pytest.raises(TagmaError, match=r"metrics\.json is missing"):
         write_run_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("metrics.json", "[]", "damaged"),
+        ("metrics.json", '{"clusters": [{"size": 1e999}]}', "damaged"),
+        ("clusters.csv", "machine,assigned\n0,0\n", "older version of Tagma: run it again"),
+        ("clusters.csv", "assigned\n0\n", "no column `client`"),
+        ("clusters.csv", "client,x\n0,left\n", "damaged"),
+        ("models.safetensors", "no tensors", "damaged"),
+        (".hydra/overrides.yaml", "{", "damaged"),
+    ],
+)
+def test_a_folder_of_another_version_or_damaged_is_one_clear_line(
+    tmp_path: Path, file: str, content: str, words: str
+) -> None:
+    run = folder(tmp_path / "run")
+    (run / file).write_text(content)
+    with pytest.raises(TagmaError, match=words) as error:
+        write_run_report(run)
+    assert "\n" not in str(error.value)
+
+
+def test_each_figure_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+
+    def counted(name: str) -> None:
+        draw = getattr(run_figures, name)
+        monkeypatch.setattr(run_figures, name, lambda *a, **k: drawn.append(name) or draw(*a, **k))
+
+    counted("draw_lines")
+    counted("draw_picture")
+    write_run_report(folder(tmp_path / "run"))
+    assert sorted(drawn) == ["draw_lines", "draw_lines", "draw_picture"]
+
+
+def test_figures_that_are_no_longer_made_are_removed_and_those_of_others_stay(
+    tmp_path: Path,
+) -> None:
+    run = folder(tmp_path / "run", misclustering_per_iteration=None)
+    (run / "figures").mkdir()
+    for name in ("misclustering.svg", "losses.csv", "mine.svg"):
+        (run / "figures" / name).touch()
+    write_run_report(run)
+    names = {file.stem for file in (run / "figures").iterdir()}
+    assert names == {"error", "clients", "mine"}
 
 
 def test_a_diverged_run_is_marked_where_it_left_the_numbers(tmp_path: Path) -> None:
@@ -118,7 +165,8 @@ def test_a_diverged_run_is_marked_where_it_left_the_numbers(tmp_path: Path) -> N
     )
     assert "the optimisation diverged" in run.text("h1")
     assert len(run.having("path", **{"class": "off"})) == 2
-    assert len(run.having("circle", **{"class": "spot"})) == 3 + 3
+    spots = run.having("circle", **{"class": "spot"})
+    assert len(spots) == 3 + 3 + 3, "of the misclustering, the oracle and the finite errors"
     assert "estimation error, log scale" in run.text("text")
     assert not re.search(r'\b(d|x|y|cx|cy|transform)="[^"]*(nan|inf)', run.source)
 
@@ -139,16 +187,37 @@ def test_a_run_that_was_never_finite_says_so(tmp_path: Path) -> None:
         ({"misclustering": 0.25}, "1 of 4 honest clients is in the wrong cluster; the error"),
         ({"misclustering": 0.5}, "2 of 4 honest clients are in the wrong cluster; the error"),
         ({"oracle_error": 0.05}, "the error is 0.130, 2.6 times the oracle’s 0.0500."),
-        ({"oracle_error": None}, "the error is 0.130."),
-        ({"oracle_error": math.inf}, "the error is 0.130, while the oracle diverged."),
+        ({"oracle_error": None, "oracle_error_per_round": None}, "the error is 0.130."),
+        ({"oracle_error": None}, "the error is 0.130; the oracle is no yardstick: it diverged."),
+        ({"oracle_error": 1.7}, "the oracle is no yardstick: its error grew from 0.160 to 1.70."),
+        (
+            {"oracle_error": 1.7, "oracle_error_per_round": [1.6, 1.7]},
+            "the error is 0.130; the oracle is no yardstick: its error is 1.70.",
+        ),
+        ({"oracle_suspect": True}, "the oracle is no yardstick: it has a suspect cluster."),
         ({"estimation_error": 3e7}, "the error grew from 0.200 to 3.00 × 10⁷."),
-        ({"estimation_error": None}, "All honest clients found their cluster."),
+        ({"estimation_error": None}, "the optimisation diverged"),
     ],
 )
 def test_the_verdict_says_what_came_out(
     tmp_path: Path, changes: dict[str, Any], sentence: str
 ) -> None:
     assert sentence in verdict(read_run(folder(tmp_path / "run", **changes)))
+
+
+@pytest.mark.parametrize("without", [False, True])
+def test_the_page_says_what_the_oracle_is_given(tmp_path: Path, without: bool) -> None:
+    run = page(folder(tmp_path / "run", oracle_without_byzantine=without))
+    for tag in ("span", "p"):
+        assert "given the true clusters" in run.text(tag)
+        assert ("the true clusters, without Byzantine clients" in run.text(tag)) == without
+
+
+def test_an_oracle_that_is_no_yardstick_is_not_drawn(tmp_path: Path) -> None:
+    lost: dict[str, Any] = {"oracle_error": 1e5, "oracle_error_per_round": [0.5, 1e2, 1e5]}
+    sheet = draw_run_figures(read_run(folder(tmp_path / "run", **lost))).sheets["error"]
+    assert [series.name for series in sheet.panels[0].series] == ["this run"]
+    assert [row[2] for row in sheet.rows] == [0.5, 1e2, 1e5], "but it is in the table"
 
 
 def test_an_honest_client_in_no_cluster_is_not_passed_over(tmp_path: Path) -> None:
@@ -238,7 +307,7 @@ def test_rejected_replies_are_counted_by_cluster(tmp_path: Path) -> None:
     replies = {"used": 9, "rejected": {"late": 3, "not finite": 5}, "rejected_clients": by_client}
     run = read_run(folder(tmp_path / "run", clients=clients, replies=replies))
     assert [(row.number, row.rejected) for row in cluster_rows(run)] == [(0, 3), (1, 0), (None, 5)]
-    assert [(row.reason, row.count, row.clients) for row in reason_rows(run)] == [
+    assert reason_rows(run) == [
         ("not finite", 5, "4"),
         ("late", 3, "0, 1"),
     ]
@@ -248,15 +317,14 @@ def test_a_flood_of_reasons_ends_in_one_row_for_the_rest(tmp_path: Path) -> None
     replies = {"used": 0, "rejected": {f"reason {i}": 1 for i in range(SHOWN_REASONS + 8)}}
     rows = reason_rows(read_run(folder(tmp_path / "run", replies=replies)))
     assert len(rows) == SHOWN_REASONS + 1
-    assert (rows[-1].reason, rows[-1].count) == ("8 other reasons", 8)
+    assert rows[-1] == ("8 other reasons", 8, "")
 
 
 def test_the_end_labels_of_equal_curves_do_not_overlap(tmp_path: Path) -> None:
     curve = [0.5, 0.2, 0.2]
     same: dict[str, Any] = {"estimation_error_per_round": curve, "oracle_error_per_round": curve}
-    chart = error_chart(read_run(folder(tmp_path / "run", **same)))
-    assert chart is not None
-    oracle, run = (series.label_y for series in chart.series)
+    sheet = draw_run_figures(read_run(folder(tmp_path / "run", **same))).sheets["error"]
+    oracle, run = (series.label_y for series in sheet.panels[0].series)
     assert abs(oracle - run) == pytest.approx(LABEL_GAP)
 
 
@@ -268,6 +336,8 @@ def test_the_end_labels_of_equal_curves_do_not_overlap(tmp_path: Path) -> None:
         ([0.01, 0.5], True, ["0.01", "0.02", "0.05", "0.1", "0.2", "0.5"]),
         ([1e-299, 1e299], True, ["10⁻²⁰⁰", "10⁰", "10²⁰⁰"]),
         ([0.0, math.nan], False, ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+        ([-2.0, -1.0, 2.0], False, ["−2", "−1", "0", "1", "2"]),
+        ([-1e308, 1e308], False, ["−1.0", "−0.5", "0", "0.5", "1.0"]),
     ],
 )
 def test_an_axis_is_logarithmic_beyond_a_decade_and_its_ticks_are_round(

@@ -27,11 +27,21 @@ METRICS: dict[str, Any] = {
         "iterations": 2,
         "stopped": "fixed point",
         "scale": 0.2,
-        "restarts": 20,
     },
     "replies": {"used": 15, "rejected": {}, "rejected_clients": {}},
     "seconds": {"local_model": 1.0, "clustering": 0.5, "optimisation": 2.0, "total": 3.5},
     "messages": 15,
+    "settings": {
+        "task": "mixture_regression",
+        "attack": "sign_flip",
+        "strategy": "three_stage",
+        "clustering": "trimmed_kmeans",
+        "aggregation": "trimmed_mean",
+        "pre": ["nnm"],
+        "quarantine": True,
+        "reply_check": False,
+        "rounds": 2,
+    },
     "seed": 0,
     "engine": "inprocess",
     "version": "0.1.0",
@@ -60,7 +70,8 @@ def folder(
     (path / "metrics.json").write_text(json.dumps(METRICS | metrics))
     with (path / "clusters.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["client", "assigned", "true", "byzantine", "trimmed", "x", "y"])
+        names = ["client", "assigned", "true", "byzantine", "trimmed", "x", "y"]
+        writer.writerow([*names, "quarantined", "excluded"])
         writer.writerows(CLIENTS if clients is None else clients)
     with (path / "history.csv").open("w", newline="") as file:
         writer = csv.writer(file)

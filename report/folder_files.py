@@ -1,0 +1,49 @@
+"""The files of a run or a bench folder: what is missing or damaged is one clear line."""
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError
+from yaml import YAMLError
+
+from tagma.atomic_file import whole_file
+from tagma.errors import TagmaError
+
+_DAMAGED = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, csv.Error,
+    SafetensorError, YAMLError,
+)  # fmt: skip
+"""What reading a file raises that is not what it should be."""
+
+
+@contextmanager
+def readable(folder: Path) -> Iterator[None]:
+    """Everything that is wrong with the files read within is a `TagmaError` about the folder."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise TagmaError(f"{folder}: {Path(error.filename).name} is missing") from None
+    except _DAMAGED as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise TagmaError(f"{folder}: a file in it is damaged ({why})") from None
+
+
+def csv_rows(path: Path, required: bool = False) -> list[dict[str, str]]:
+    """The rows of a table by its columns; none where the file is missing and may be."""
+    if not path.exists() and not required:
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            {key: value or "" for key, value in row.items() if key is not None}
+            for row in csv.DictReader(file)
+        ]
+
+
+def write_page(folder: Path, page: str) -> Path:
+    """`report.html`, at once and whole; a lone surrogate in what a client sent is replaced."""
+    path = folder / "report.html"
+    with whole_file(path) as partial:
+        partial.write_text(page, encoding="utf-8", errors="replace")
+    return path
