@@ -38,6 +38,7 @@ def oracle_errors(settings: Settings) -> dict[str, Any]:
         metrics = read_metrics(Path(scratch))
     return {
         "oracle_without_byzantine": without_byzantine,
+        "oracle_suspect": any(cluster["suspect"] for cluster in metrics["clusters"]),
         "oracle_error": metrics["estimation_error"],
         "oracle_error_per_round": metrics["estimation_error_per_round"],
     }

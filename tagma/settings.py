@@ -41,7 +41,6 @@ RENAMED = {
 }
 """Keys of earlier versions, and what they are called now."""
 _HYDRAS = ("hydra.searchpath",)
-_OF_EVERY_ATTACK = {"attack.fraction", "attack.clients", "attack.start", "attack.stop"}
 _LOCK = Lock()
 _ADOPTED: "dict[tuple[str, ...], Settings]" = {}
 
@@ -117,14 +116,9 @@ def _composed(overrides: tuple[str, ...]) -> DictConfig:
             raise TagmaError(f"{text}: is called {new} now")
     with _LOCK, _own_hydra():
         try:
-            return hydra_compose("config", [_for_any_attack(text) for text in overrides])
+            return hydra_compose("config", list(overrides))
         except HydraException as error:
             raise explain(error, overrides) from None
-
-
-def _for_any_attack(text: str) -> str:
-    """Who attacks, and when, can be set for every attack, also one whose file does not say it."""
-    return f"++{text}" if text.partition("=")[0] in _OF_EVERY_ATTACK else text
 
 
 @contextmanager

@@ -16,7 +16,9 @@ LAYERS = (
     {"report"}, {"launch"}, {"bench"},
 )  # fmt: skip
 """From the bottom up; what is in one layer does not import each other, but for the next line."""
-NEIGHBOURS = {("strategies", "tasks"), ("attacks", "tasks"), ("tagma", "conf")}
+NEIGHBOURS = {
+    ("strategies", "tasks"), ("attacks", "tasks"), ("attacks", "strategies"), ("tagma", "conf"),
+}  # fmt: skip
 HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in layer}
 LAZY = {"tagma/__init__.py", "launch/cli.py"}
 """They have tables of names that are imported when they are first asked for."""

@@ -6,8 +6,9 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from tagma.choices import CONF, choices
 from tagma.plugins import TARGET
-from tagma.settings import CONF, Settings, choices
+from tagma.settings import Settings
 
 _GROUPS = ("task", "solver", "strategy", "clustering", "aggregation", "optimiser")
 _SCREENS = ("quarantine", "readmission", "reply_check", "spectral_filter")
@@ -15,12 +16,12 @@ _SCREENS = ("quarantine", "readmission", "reply_check", "spectral_filter")
 
 def named_settings(settings: Settings) -> dict[str, Any]:
     """The choice of every group, the pre-aggregators, and which screens are on."""
-    values = vars(settings) | dict(settings.choice("strategy"))
+    strategy = settings.choice("strategy")
     return {
         **{group: name_of(group, settings.choice(group)) for group in _GROUPS},
         "attack": _attack(settings.choice("attack")),
         "pre": [_pre_name(entry) for entry in settings.choice("aggregation").get("pre") or ()],
-        **{screen: bool(values.get(screen)) for screen in _SCREENS},
+        **{screen: bool(strategy.get(screen)) for screen in _SCREENS},
         "rounds": settings.rounds,
     }
 

@@ -23,7 +23,7 @@ from tagma.strategies.algorithms.three_stage import NO_CLUSTER
 METRICS, HISTORY, CLUSTERS, MODELS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
 )  # fmt: skip
-FIGURES = ("misclustering", "error", "clients")
+FIGURES = ("misclustering", "error", "clients", "losses")
 RESULTS = (
     *(METRICS, HISTORY, CLUSTERS, MODELS, "report.html"),
     *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("svg", "csv")),
@@ -71,7 +71,7 @@ def write_clusters(folder: Path, recorder: Recorder) -> None:
             if truth and client < len(truth.labels) and truth.labels[client] >= 0:
                 true = str(truth.labels[client])
             lies = ""
-            if byzantine is not None and client < len(byzantine):
+            if truth is not None and byzantine is not None and client < len(byzantine):
                 lies = str(int(byzantine[client]))
             row = rows.get(client)
             found: list[Any] = [""] * 7

@@ -35,7 +35,7 @@ def test_a_run_leaves_its_folder_and_a_table(tmp_path):
     [
         (["task.clusters=7", "task.clients=5"], "task.clusters=7"),
         (["aggregation.beta=0.6"], "aggregation.beta=0.6"),
-        (["attack.fraction=0.7"], "attack.fraction=0.7"),
+        (["attack.fraction=1.7"], "attack.fraction=1.7"),
         (["clustering=nonsense"], "clustering=nonsense"),
         (["clustering.raduis=2"], "clustering.raduis=2"),
         (["optimiser.step=-1"], "optimiser.step=-1"),

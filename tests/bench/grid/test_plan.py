@@ -68,7 +68,7 @@ def test_seeds_are_how_many_or_which(grid_file, given, seeds):
         ("--workers=2", "there is no such option"),
         ("rounds", "is not of the form key=value"),
         ("bench.skip=[{defense:paper}]", "defense is not an axis of this grid"),
-        ("attack=[ali]", "attack=ali: there is no such choice; known: alie"),
+        ("attack=[ali]", "attack=ali: there is no such choice; did you mean alie"),
         ("attack.fractoin=0.1", "attack.fractoin=0.1: there is no such setting; did you mean"),
         ("engine=ray", "bench.runner=ray"),
     ],
