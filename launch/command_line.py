@@ -38,10 +38,12 @@ class CommandLine(ArgumentParser):
         """What was given; asked for help, it prints it and ends the program with code 0."""
         if self._adds_overrides:  # last, so that words come before them
             self.add_argument("overrides", nargs="*", help="settings of `tagma run`: key=value")
+        for text in arguments:  # first: what is misspelt seems to be missing as well
+            if text.startswith("--") and text.partition("=")[0] not in self._option_string_actions:
+                self._refuse(text, arguments)
         given, unknown = self.parse_known_intermixed_args(list(arguments))
-        options = [text for text in unknown if text.startswith("-")]
-        if options:
-            self._refuse(options[0], arguments)
+        if unknown and unknown[0].startswith("-"):
+            self._refuse(unknown[0], arguments)
         if unknown:
             raise TagmaError(f"{unknown[0]}: is one word too many; see {self.prog} --help")
         return given
@@ -50,7 +52,8 @@ class CommandLine(ArgumentParser):
         """Every mistake that argparse finds."""
         missing = message.partition("the following arguments are required: ")[2]
         if missing:
-            raise TagmaError(f"{self.prog} needs {missing}; see {self.prog} --help")
+            needed = missing.removesuffix(", overrides")
+            raise TagmaError(f"{self.prog} needs {needed}; see {self.prog} --help")
         raise TagmaError(message.removeprefix("argument "))
 
     def _refuse(self, wrong: str, arguments: Sequence[str]) -> NoReturn:

@@ -217,7 +217,7 @@ def test_the_pooled_error_is_that_of_least_squares_on_all_data():
 
 def test_all_cells_have_labels_that_claims_read(monkeypatch):
     checked = []
-    monkeypatch.setattr("tagma.bench.federation_cell.check", checked.extend)
+    monkeypatch.setattr("tagma.bench.federation_cell.check", checked.append)
     cells = EXPERIMENT.cells(5, 0, [])
     methods = {cell.method for cell in cells}
     expected = {*CLUSTERS, *NUMBERS, *FEW_DIMENSIONS, *BOTH, *IMPOSTERS, *CONSTANTS, LIMITS, ORACLE}
