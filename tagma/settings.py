@@ -197,7 +197,11 @@ def _known_keys(overrides: Sequence[str], wrong: str) -> list[str]:
     """The keys beside a wrong one, under the choices of the other overrides."""
     group = wrong.rpartition(".")[0]
     keys = {text: text.partition("=")[0] for text in overrides}
-    chosen = [text for text, key in keys.items() if "." not in key and choices(key, overrides)]
+    chosen = [
+        text
+        for text, key in keys.items()
+        if key in _HYDRAS or ("." not in key and choices(key, overrides))
+    ]
     config = hydra_compose("config", chosen)
     node = OmegaConf.select(config, group) if group else config
     if not OmegaConf.is_dict(node):
