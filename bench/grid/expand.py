@@ -118,7 +118,8 @@ class _Composer:
             for text in overrides:
                 if text not in fitting:
                     unknown = TagmaError(f"{text}: there is no such setting")
-                    self._unused[text] = error if isinstance(error, TagmaError) else unknown
+                    about_it = isinstance(error, TagmaError) and str(error).startswith(text)
+                    self._unused[text] = error if about_it else unknown
         return settings
 
 
