@@ -35,7 +35,6 @@ def test_a_package_imports_only_what_is_below_it(package):
         assert imported(file) & OURS <= LAYERS[package], file
 
 
-@pytest.mark.multiprocess
 def test_the_arithmetic_needs_neither_flower_nor_torch_nor_hydra():
     code = (
         "import sys, tagma.strategies.aggregation, tagma.strategies.clustering\n"
@@ -47,7 +46,6 @@ def test_the_arithmetic_needs_neither_flower_nor_torch_nor_hydra():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.multiprocess
 def test_a_client_of_a_convex_task_does_not_load_torch():
     code = (
         "import sys, tagma.client.app\n"

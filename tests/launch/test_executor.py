@@ -90,7 +90,6 @@ def test_the_version_that_was_tested_is_the_one_that_is_pinned():
     assert version("flwr") == executor.TESTED
 
 
-@pytest.mark.multiprocess
 def test_the_script_stands_in_for_the_command(tmp_path):
     folder = executor.shim(tmp_path / "bin")
     done = subprocess.run(
