@@ -6,7 +6,6 @@ from itertools import product
 from typing import Any
 
 import yaml
-from hydra.errors import HydraException
 
 from tagma.attacks.local.none import NoAttack
 from tagma.bench.federation_cell import FederationCell
@@ -109,17 +108,16 @@ class _Composer:
         try:
             settings = compose_seeds(overrides, self._seeds)
             self._used.update(overrides)
-        except (TagmaError, HydraException) as error:
+        except TagmaError as error:
             fitting = _fitting(overrides)
             if tuple(fitting.values()) == overrides:
-                raise TagmaError(" ".join(str(error).split())) from None
+                raise
             settings = compose_seeds(tuple(fitting.values()), self._seeds)
             self._used.update(fitting)
             for text in overrides:
                 if text not in fitting:
                     unknown = TagmaError(f"{text}: there is no such setting")
-                    about_it = isinstance(error, TagmaError) and str(error).startswith(text)
-                    self._unused[text] = error if about_it else unknown
+                    self._unused[text] = error if str(error).startswith(text) else unknown
         return settings
 
 

@@ -34,6 +34,7 @@ def test_labels_count_up_to_a_swap():
     assert mixture.misclustered(-labels) == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outliers", KINDS)
 @pytest.mark.parametrize(("dim", "bar"), [(10, 1.7), (40, 1.2)])
 def test_the_filter_is_near_the_oracle_where_the_mean_is_far(dim, bar, outliers):

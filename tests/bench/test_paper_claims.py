@@ -117,6 +117,7 @@ def rows_of(experiment, error, trials=3):
     ]
 
 
+@pytest.mark.slow
 def test_the_claims_about_estimation_follow_the_rows():
     def papers(method):
         clustering, optimiser = method.rsplit(" + ", 1)
@@ -140,6 +141,7 @@ def test_diverged_runs_are_told_in_the_table_and_in_the_figure(tmp_path):
     assert ">diverged<" in (tmp_path / "figure.svg").read_text()
 
 
+@pytest.mark.slow
 def test_slopes_are_recovered_from_exact_power_laws():
     def law(label):
         sweep, _, x = label.rpartition(" = ")
@@ -207,6 +209,7 @@ def test_notes_speak_of_the_settings_that_were_used():
         assert words in " ".join(experiment.notes([override]).split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "experiment",
     [estimation.EXPERIMENT, theory.EXPERIMENT, ranking.EXPERIMENT],

@@ -38,6 +38,7 @@ def test_the_key_is_that_of_the_resolved_configuration():
     assert first != key("rounds=3", "attack.fraction=0.2")
 
 
+@pytest.mark.slow
 def test_finished_cells_are_not_run_again(tmp_path):
     work = cells(2)
     write_result(tmp_path, work[0].key, WHOLE)
@@ -50,6 +51,7 @@ def test_finished_cells_are_not_run_again(tmp_path):
     assert read_result(tmp_path, work[1].key) == outcomes[1].result
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_is_reported_and_the_rest_goes_on(tmp_path):
     overrides = [*SMALL, "clustering.k=3", "clustering.init=partial"]
     broken = FederationCell("b", 0, compose(overrides))

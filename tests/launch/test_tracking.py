@@ -99,6 +99,7 @@ def test_settings_have_the_keys_that_a_user_writes() -> None:
     assert (flat["seed"], flat["task.clients"], flat["rounds"]) == ("7", "20", "3")
 
 
+@pytest.mark.slow
 def test_tensorboard_has_every_round_and_the_final_numbers(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -114,6 +115,7 @@ def test_tensorboard_has_every_round_and_the_final_numbers(tmp_path: Path) -> No
     assert "task.clients: 20" in text
 
 
+@pytest.mark.slow
 def test_mlflow_has_settings_rounds_final_numbers_and_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

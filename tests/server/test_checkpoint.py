@@ -43,6 +43,7 @@ def whole(folder):
     return json.dumps(metrics), load_file(folder / "models.safetensors")["models"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", ["poisoned_regression", "sign_flip", "ipm", "infiltrate"])
 @pytest.mark.parametrize("dies_in", [2, 4, 6])
 def test_a_resumed_run_has_the_numbers_of_one_that_was_not_interrupted(attack, dies_in, tmp_path):

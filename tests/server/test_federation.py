@@ -59,6 +59,7 @@ HONEST_ERRORS: dict[str, float] = {}
 """The error without an attack, by optimiser; found when it is first needed."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimiser", ["gradient", "local"])
 @pytest.mark.parametrize("attack", sorted({*choices("attack")} - {"none", "shifted_mean"}))
 def test_every_attack_changes_what_every_optimiser_finds(attack, optimiser, run_small):

@@ -14,6 +14,7 @@ ROBUST = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES["clustering"])
 @pytest.mark.parametrize("init", ["restarts", "partial"])
 def test_every_clustering_finds_two_separated_groups(name, init, run_small):
@@ -30,6 +31,7 @@ def test_every_robust_clustering_finds_them_among_poisoned_clients(name, run_sma
     assert metrics["misclustering"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES["aggregation"])
 def test_every_aggregation_comes_near_the_truth(name, run_small):
     metrics = run_small(f"aggregation={name}", "attack=none", "optimiser.step=0.5")

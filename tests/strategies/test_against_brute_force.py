@@ -262,6 +262,7 @@ def test_a_row_beside_the_geometric_median_does_not_keep_it_from_being_found(row
     assert np.linalg.norm(result.estimate - exact) <= 1e-6 * scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "d"), [(9, 3), (9, 20_000), (30, 2000), (1000, 40)])
 @pytest.mark.parametrize("distance", [1e-3, 0.01, 0.1])
 def test_the_geometric_median_is_as_accurate_in_float32_where_a_row_lies_near_it(m, d, distance):

@@ -34,6 +34,7 @@ def somewhere(where):
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "where",
     [
@@ -77,6 +78,7 @@ def test_an_offset_in_few_columns_is_noticed_in_the_end(monkeypatch, where):
     assert grams_of(monkeypatch, somewhere(where)) == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "lay",

@@ -108,6 +108,7 @@ def models(folder):
     return load_file(folder / "models.safetensors")["models"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("rounds", [{1, 2, 3, 4}, {3}], ids=["always", "in round 3"])
 def test_a_broken_reply_is_dropped_counted_and_harmless(way, rounds, run_small, tmp_path):

@@ -11,6 +11,7 @@ def test_the_edge_is_that_of_many_rows_of_noise():
     assert np.linalg.norm(rows, 2) / np.sqrt(400) == pytest.approx(1.5, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(200, 200), (400, 100), (60, 300), (30, 10)])
 def test_the_smallest_quarter_of_singular_values_tells_the_largest_of_noise(shape):
     source = np.random.default_rng(1)

@@ -73,6 +73,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("case", CASES)
 def test_the_median_is_that_of_the_gram_matrix(monkeypatch, case, dtype):

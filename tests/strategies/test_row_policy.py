@@ -44,6 +44,7 @@ MANY = [(name, 10, 200_000) for name in ALL] + [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_processor")
 @pytest.mark.parametrize("centre", [0, 3])
 @pytest.mark.parametrize(("name", "m", "d"), MANY)
@@ -105,6 +106,7 @@ def test_pre_aggregators_find_them_in_many_entries(name):
     assert np.allclose(result.rows, PRE[name](honest).rows, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*ROBUST} - {"smea", "mda"}))
 @pytest.mark.parametrize("size", [1e30, 1e200])
 def test_in_many_entries_of_float64_too(name, size):
