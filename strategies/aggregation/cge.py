@@ -1,11 +1,11 @@
 """Comparative gradient elimination (Gupta and Vaidya, 2020)."""
 
-from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.aggregate import Aggregate, mean_of
 from tagma.strategies.aggregation.rule import rule
-from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
+from tagma.strategies.numerics.nearest_rows import smallest
 from tagma.strategies.numerics.row_blocks import Rows
 from tagma.strategies.numerics.row_norms import norms
-from tagma.strategies.numerics.row_selection import mean_of, smallest
 
 
 @rule
@@ -18,4 +18,5 @@ def cge(updates: Rows, *, fraction: Fraction) -> Aggregate:
     rows only. Cost O(m d).
     """
     m = len(updates)
-    return mean_of(updates, smallest(norms(updates)[0], m - count(fraction, m, (m - 1) // 2)))
+    kept = m - byzantine_count(fraction, m, (m - 1) // 2)
+    return mean_of(updates, smallest(norms(updates), kept))

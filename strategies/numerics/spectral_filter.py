@@ -33,9 +33,8 @@ from scipy.special import ndtri
 from tagma.arrays import Array, Labels, Mask
 from tagma.counts import ceil_of, floor_of
 from tagma.strategies.numerics.noise_edge import noise_edge
+from tagma.strategies.numerics.parameter_validation import checker
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.row_selection import mean_of
-from tagma.strategies.numerics.setting_bounds import checker
 from tagma.strategies.numerics.top_eigenpair import Spread
 
 
@@ -94,11 +93,10 @@ def filter_subset(
             break
         subset = np.delete(subset, _far_out(projections, noise, len(subset) - least))
         iterations += 1
-    mean = mean_of(rows, subset)
-    assert mean.kept is not None
+    kept = np.isin(np.arange(len(rows)), subset)
     return Filtered(
-        estimate=mean.estimate,
-        kept=mean.kept,
+        estimate=rows.combine(kept / len(subset)),
+        kept=kept,
         deviation=deviation,
         bound=bound,
         iterations=iterations,

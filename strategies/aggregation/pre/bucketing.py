@@ -7,7 +7,7 @@ from annotated_types import Ge
 
 from tagma.arrays import Array
 from tagma.rng import stream
-from tagma.strategies.aggregation.pre.mixing import pre_rule
+from tagma.strategies.aggregation.pre.pre_aggregator import pre_rule
 from tagma.strategies.numerics.row_blocks import Rows
 
 
