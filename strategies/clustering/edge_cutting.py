@@ -19,12 +19,16 @@ from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
-from tagma.strategies.clustering.spanning_tree import SpanningTree
 from tagma.strategies.numerics.byzantine_count import Fraction
+from tagma.strategies.numerics.spanning_tree import (
+    DistanceMatrix,
+    SpanningTree,
+    minimum_spanning_tree,
+)
 
 _END = 2.0
 """The ratio that the gaps before the shortest and after the longest edge are given."""
@@ -49,9 +53,10 @@ def edge_cutting(
     centres are the coordinate-wise median of all vectors.
 
     Byzantine clients do no harm, however many, if they keep apart from honest clients and from each
-    other. But a chain of them connects two groups: there is no breakdown point. Cost O(m^2 d).
+    other. But a chain of them connects two groups: there is no breakdown point. Cost O(m^2 d), and
+    O(m^2) memory.
     """
-    tree = SpanningTree(vectors)
+    tree = minimum_spanning_tree(DistanceMatrix(squareform(pdist(vectors))))
     if threshold is None:
         edges, threshold = _widest_gap(tree, k, fraction)
     else:

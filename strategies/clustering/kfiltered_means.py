@@ -65,7 +65,7 @@ def iterative_filtering(
 
 
 def _filtered_means(filtered: Callable[[Mask], Filtered]) -> CentreRule:
-    def rule(points: Points, members: Mask, previous: Array) -> Centres:
+    def rule(points: Points, members: Mask) -> Centres:
         kept = np.stack([filtered(inside).kept for inside in members])
         return Centres(kept / kept.sum(axis=1, keepdims=True), within=kept | ~members)
 

@@ -29,7 +29,7 @@ def kgeomedians(
     )  # fmt: skip
 
 
-def geomedian_centres(points: Points, members: Mask, previous: Array) -> Centres:
+def geomedian_centres(points: Points, members: Mask) -> Centres:
     """The geometric median of every cluster."""
     medians = geometric_medians(points, members)
     return Centres(medians.weights, within=np.ones_like(members))

@@ -28,7 +28,7 @@ def kmeans(
     )  # fmt: skip
 
 
-def mean_centres(points: Points, members: Mask, previous: Array) -> Centres:
+def mean_centres(points: Points, members: Mask) -> Centres:
     """The mean of every cluster; there is no ball, so every point is within."""
     weights = members / members.sum(axis=1, keepdims=True)
     return Centres(weights, within=np.ones_like(members))

@@ -45,8 +45,8 @@ class Centres:
     within: Mask
 
 
-CentreRule = Callable[[Any, Mask, Array], Centres]
-"""From points (in the rule's space), members (B, m) and previous centres (B, w) to new centres."""
+CentreRule = Callable[[Any, Mask], Centres]
+"""From points (in the rule's space) and members (B, m) to centres."""
 
 
 def lloyd(
@@ -126,7 +126,7 @@ def _centres(
 ) -> tuple[Array, Mask]:
     """Apply the rule to all non-empty clusters of all restarts in one batch."""
     filled = members.any(axis=2)
-    new = rule(points, members[filled], centres[filled])
+    new = rule(points, members[filled])
     centres[filled], within[filled] = new.rows, new.within
     return centres, within
 

@@ -62,7 +62,7 @@ def trimmed_kmeans(
 
 
 def _ball_means(radius: float) -> CentreRule:
-    def rule(points: Points, members: Mask, previous: Array) -> Centres:
+    def rule(points: Points, members: Mask) -> Centres:
         medians = geometric_medians(points, members).weights
         squared = points.squared_distances(medians, points.products(medians))
         within = squared <= radius**2
