@@ -12,10 +12,10 @@ from tagma.strategies.numerics.row_norms import norms
 def cge(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The mean of the m - f shortest rows, f = floor(fraction m).
 
-    Made for gradients near an optimum, which are short. Lies that are no longer than honest rows
-    pass; it does not move with translation, so it is of no use for models sent as they are. The
-    paper sums the rows; the mean takes the same direction. Breakdown point: f of m against long
-    rows only. Cost O(m d).
+    Made for gradients near an optimum, which are short. Byzantine rows that are no longer than
+    honest ones pass; it does not move with translation, so it is of no use for models sent as they
+    are. The paper sums the rows; the mean takes the same direction. Breakdown point: f of m against
+    long rows only. Cost O(m d).
     """
     m = len(updates)
     kept = m - byzantine_count(fraction, m, (m - 1) // 2)

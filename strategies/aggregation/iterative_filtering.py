@@ -25,7 +25,7 @@ def iterative_filtering(
 
     `sigma` is the noise of the rows' entries, estimated from them if not given; in one or two
     dimensions the estimate is low, and some honest rows are lost. Breakdown point min(removable,
-    1/2): `removable` must exceed the Byzantine fraction of the worst cluster. The result tells
+    1/2): `removable` must exceed the Byzantine fraction of the worst cluster. The result says
     which rows were kept, how many times rows were removed, and why that ended ("within the bound"
     or "removal limit"). Cost O(m^2 d), and the filter's own. With more than 500 rows, or more rows
     than columns, it works on a copy of them.

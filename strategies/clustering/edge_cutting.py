@@ -49,7 +49,7 @@ def edge_cutting(
     Leftovers get the label of the nearest centre, since every client needs a model, but do not
     count for the centre. With `out` they are marked as trimmed, with `nearest` they are ordinary
     members; the labels are the same, and what they send in stage III is aggregated either way. With
-    fewer than K components, which `stopped` tells, the missing clusters are empty, and their
+    fewer than K components, which `stopped` says, the missing clusters are empty, and their
     centres are the coordinate-wise median of all vectors.
 
     Byzantine clients do no harm, however many, if they keep apart from honest clients and from each

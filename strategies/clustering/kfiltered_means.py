@@ -38,7 +38,7 @@ def iterative_filtering(
     removable: Annotated[float, Ge(0), Lt(1)],
     sigma: Annotated[float, Gt(0)] | None = None,
 ) -> Clustering:
-    """What the filter drops is trimmed; `stopped` also tells how it ended in the last clusters.
+    """What the filter drops is trimmed; `stopped` also says how it ended in the last clusters.
 
     Breakdown point min(removable, 1/2) of every cluster. Assumes noise of about the same strength
     `sigma` in all directions and clusters; it is estimated when not given. Cost of an iteration for

@@ -87,12 +87,43 @@ def test_ties_give_an_aggregate_in_the_range_of_the_rows(name, rows):
     assert ((result >= lowest - 1e-12) & (result <= rows.max(axis=0) + 1e-12)).all()
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_weights_and_kept_rows_give_the_estimate(name):
-    rows = np.random.default_rng(3).normal(size=(11, 4))
+NO_AVERAGE = {"bulyan", "meamed", "median", "signguard", "trimmed_mean"}
+"""Every coordinate comes from other rows, or rows are shortened: no weights give the estimate."""
+CHOOSING = {
+    "mean", "krum", "multi_krum", "mda", "monna", "smea", "cge", "dnc", "iterative_filtering",
+}  # fmt: skip
+"""The estimate is the plain mean of the rows that are kept."""
+ROWS = np.random.default_rng(3).normal(size=(11, 4))
+
+
+@pytest.mark.parametrize("name", sorted(set(ALL) - NO_AVERAGE))
+def test_the_weights_of_the_rows_give_the_estimate(name):
+    result = ALL[name](ROWS)
+    assert result.weights.sum() == pytest.approx(1)
+    assert np.allclose(result.weights @ ROWS, result.estimate)
+
+
+@pytest.mark.parametrize("name", sorted(NO_AVERAGE))
+def test_rules_that_are_no_average_of_rows_state_no_weights(name):
+    assert ALL[name](ROWS).weights is None
+
+
+@pytest.mark.parametrize("name", sorted(CHOOSING))
+def test_the_mean_of_the_kept_rows_is_the_estimate(name):
+    result = ALL[name](ROWS)
+    assert np.allclose(ROWS[result.kept].mean(axis=0), result.estimate)
+
+
+@pytest.mark.parametrize("name", sorted(set(ALL) - CHOOSING - {"bulyan", "signguard"}))
+def test_rules_that_choose_no_rows_do_not_say_which_are_kept(name):
+    assert ALL[name](ROWS).kept is None
+
+
+@pytest.mark.parametrize("name", ["bulyan", "signguard"])
+def test_the_estimate_is_in_the_range_of_the_kept_rows(name):
+    rows = ROWS.copy()
+    rows[4] = 50  # far out and without a negative entry
     result = ALL[name](rows)
-    if result.weights is not None:
-        assert result.weights.sum() == pytest.approx(1)
-        assert np.allclose(result.weights @ rows, result.estimate)
-    if result.kept is not None and result.weights is not None:
-        assert np.allclose(rows[result.kept].mean(axis=0), result.estimate)
+    assert not result.kept[4]
+    kept = np.vstack([rows[result.kept], np.zeros((name == "signguard", 4))])  # it shortens rows
+    assert ((kept.min(axis=0) <= result.estimate) & (result.estimate <= kept.max(axis=0))).all()
