@@ -125,5 +125,7 @@ def test_the_estimate_is_in_the_range_of_the_kept_rows(name):
     rows[4] = 50  # far out and without a negative entry
     result = ALL[name](rows)
     assert not result.kept[4]
-    kept = np.vstack([rows[result.kept], np.zeros((name == "signguard", 4))])  # it shortens rows
+    kept = np.vstack(
+        [rows[result.kept], np.zeros((int(name == "signguard"), 4))]
+    )  # it shortens rows
     assert ((kept.min(axis=0) <= result.estimate) & (result.estimate <= kept.max(axis=0))).all()
