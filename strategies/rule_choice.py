@@ -7,8 +7,8 @@ from typing import Any
 from tagma.errors import SettingError
 from tagma.plugins import TARGET, build, locate
 from tagma.strategies.aggregation.aggregate import Aggregator
-from tagma.strategies.aggregation.pre.compose import compose
-from tagma.strategies.aggregation.pre.mixing import PreAggregator
+from tagma.strategies.aggregation.pre.pre_aggregator import PreAggregator
+from tagma.strategies.aggregation.pre.with_pre_aggregators import with_pre_aggregators
 
 _KEY = "aggregation.pre"
 _OURS = ("nnm", "bucketing", "clipping", "arc")
@@ -27,7 +27,7 @@ def aggregator_of(config: Mapping[str, Any]) -> Aggregator:
         raise SettingError(_KEY, before, "must be a list, such as [nnm]")
     assumed = own.get("fraction", own.get("beta"))
     aggregate: Aggregator = build("aggregation", own)
-    return compose([_pre_aggregator(entry, assumed) for entry in before], aggregate)
+    return with_pre_aggregators([_pre_aggregator(entry, assumed) for entry in before], aggregate)
 
 
 def _pre_aggregator(entry: object, assumed: float | None) -> PreAggregator:

@@ -12,11 +12,17 @@ import numpy as np
 
 from tagma.arrays import Array, Labels
 from tagma.errors import SettingError
+from tagma.strategies.numerics.spanning_tree import SpanningTree
 from tagma.tasks.feature_data import Scaling, load_features
 from tagma.tasks.feature_graph import threshold_components
 from tagma.tasks.pairwise_distances import Features
 from tagma.tasks.progress_log import log
-from tagma.tasks.single_linkage import Tree, large_components, search_gamma, single_linkage
+from tagma.tasks.single_linkage import (
+    components_below,
+    large_components,
+    search_gamma,
+    single_linkage,
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ def feature_clusters(
                 f"no gamma gives so many components of at least task.min_cluster={min_cluster} "
                 f"points; at most {most}",
             )  # fmt: skip
-        labels = tree.components(gamma)
+        labels = components_below(tree, gamma)
     else:
         labels = threshold_components(features, gamma)
     sizes = np.bincount(labels)
@@ -72,7 +78,7 @@ def feature_clusters(
 
 
 @lru_cache(maxsize=2)
-def _tree(data: str, scaling: Scaling) -> Tree:
+def _tree(data: str, scaling: Scaling) -> SpanningTree:
     return single_linkage(load_features(data, scaling))
 
 

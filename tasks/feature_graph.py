@@ -13,10 +13,9 @@ double precision.
 """
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from tagma.arrays import Labels
+from tagma.strategies.numerics.spanning_tree import join
 from tagma.tasks.pairwise_distances import Features, Pairwise
 from tagma.tasks.progress_log import Progress, log_progress
 
@@ -70,18 +69,6 @@ def _join_closer(
     left, right = left[apart], right[apart]
     edges = pairs.lengths(left, right) < gamma
     return join(labels, left[edges], right[edges])
-
-
-def join(labels: Labels, left: Labels, right: Labels) -> Labels:
-    """New labels 0, 1, ..., where the components of left[i] and right[i] are one, for all i."""
-    apart = labels[left] != labels[right]
-    if not apart.any():
-        return labels
-    count = int(labels.max()) + 1
-    ends = (labels[left[apart]], labels[right[apart]])
-    graph = coo_array((np.ones(len(ends[0])), ends), shape=(count, count))
-    merged: Labels = connected_components(graph, directed=False)[1].astype(np.int64)
-    return merged[labels]
 
 
 def largest_first_labels(labels: Labels) -> Labels:

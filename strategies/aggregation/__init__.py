@@ -11,7 +11,6 @@ from tagma.strategies.aggregation.caf import caf
 from tagma.strategies.aggregation.centered_clipping import centered_clipping
 from tagma.strategies.aggregation.cge import cge
 from tagma.strategies.aggregation.dnc import dnc
-from tagma.strategies.aggregation.filtered import filtered
 from tagma.strategies.aggregation.geometric_median import geometric_median
 from tagma.strategies.aggregation.iterative_filtering import iterative_filtering
 from tagma.strategies.aggregation.krum import krum, multi_krum
@@ -23,9 +22,10 @@ from tagma.strategies.aggregation.monna import monna
 from tagma.strategies.aggregation.pre.arc import arc
 from tagma.strategies.aggregation.pre.bucketing import bucketing
 from tagma.strategies.aggregation.pre.clipping import clipping
-from tagma.strategies.aggregation.pre.compose import compose
-from tagma.strategies.aggregation.pre.mixing import Mixed, PreAggregator
 from tagma.strategies.aggregation.pre.nnm import nnm
+from tagma.strategies.aggregation.pre.pre_aggregator import Mixed, PreAggregator
+from tagma.strategies.aggregation.pre.with_pre_aggregators import with_pre_aggregators
+from tagma.strategies.aggregation.pre.with_spectral_filter import with_spectral_filter
 from tagma.strategies.aggregation.signguard import signguard
 from tagma.strategies.aggregation.smea import smea
 from tagma.strategies.aggregation.trimmed_mean import trimmed_mean
@@ -44,9 +44,7 @@ __all__ = [
     "centered_clipping",
     "cge",
     "clipping",
-    "compose",
     "dnc",
-    "filtered",
     "geometric_median",
     "iterative_filtering",
     "krum",
@@ -61,4 +59,6 @@ __all__ = [
     "smea",
     "spectral_filter",
     "trimmed_mean",
+    "with_pre_aggregators",
+    "with_spectral_filter",
 ]

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tagma.arrays import Array, Mask
+import numpy as np
+
+from tagma.arrays import Array, Labels, Mask
+from tagma.strategies.numerics.row_blocks import Rows
 
 
 @dataclass(frozen=True)
@@ -15,11 +18,9 @@ class Aggregate:
     kept: Mask | None = None
     """Which rows entered, shape (m,), for rules that choose whole rows."""
     weights: Array | None = None
-    """Where the estimate is an average of rows: their weights, shape (m,), which sum to 1.
-
-    Rules that measure distances draw rows of astronomic size in; the weights are of those then."""
+    """Where the estimate is an average of rows: their weights, shape (m,), which sum to 1."""
     removed: int = 0
-    """How many rows were not finite and took no part."""
+    """How many rows were not finite, or beyond 1e150, and took no part."""
     iterations: int | None = None
     """How many iterations it took, for rules that iterate."""
     stopped: str | None = None
@@ -28,3 +29,11 @@ class Aggregate:
 
 Aggregator = Callable[[Array], Aggregate]
 """From vectors of shape (m, d), m >= 1, to their aggregate."""
+
+
+def mean_of(rows: Rows, chosen: Labels) -> Aggregate:
+    """The mean of the rows with these numbers."""
+    kept = np.zeros(len(rows), dtype=bool)
+    kept[chosen] = True
+    weights = kept / kept.sum()
+    return Aggregate(rows.combine(weights), kept, weights)

@@ -6,7 +6,7 @@ from tagma.arrays import Array, Labels
 from tagma.strategies.aggregation.aggregate import Aggregate
 from tagma.strategies.aggregation.krum import krum_order
 from tagma.strategies.aggregation.rule import rule
-from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.gram_matrix import Geometry
 from tagma.strategies.numerics.mean_near_median import mean_near_median
 from tagma.strategies.numerics.row_blocks import Rows
@@ -20,7 +20,7 @@ def bulyan(updates: Rows, *, fraction: Fraction) -> Aggregate:
     below 1/4. Cost O(m^2 d), and O(m^3 log m) for choosing.
     """
     m = len(updates)
-    f = count(fraction, m, (m - 3) // 4)
+    f = byzantine_count(fraction, m, (m - 3) // 4)
     chosen = _choose(Geometry(updates).pairwise(), f)
     kept = np.zeros(m, dtype=bool)
     kept[chosen] = True

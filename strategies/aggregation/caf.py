@@ -3,14 +3,14 @@
 import numpy as np
 
 from tagma.strategies.aggregation.aggregate import Aggregate
-from tagma.strategies.aggregation.rule import watchful_rule
-from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.gram_matrix import Geometry
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.weighted_variance import leading
+from tagma.strategies.numerics.weighted_variance import largest_variance
 
 
-@watchful_rule
+@rule
 def caf(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """Of all weighted means on the way, the one with the least variance in any direction.
 
@@ -21,14 +21,14 @@ def caf(updates: Rows, *, fraction: Fraction) -> Aggregate:
     same rows always give the same answer. Cost O(m^2 d), and O(m^3) for each of at most m steps.
     """
     m = len(updates)
-    f = count(fraction, m, (m - 1) // 2)
+    f = byzantine_count(fraction, m, (m - 1) // 2)
     geometry = Geometry(updates)
     weights = best = np.ones(m)
     least = np.inf
     iterations = 0
     while weights.sum() > m - 2 * f or least == np.inf:
         iterations += 1
-        variance, projections = leading(geometry.gram, weights)
+        variance, projections = largest_variance(geometry.gram, weights)
         if variance < least:
             least, best = variance, weights
         farthest = projections[weights > 0].max()

@@ -6,13 +6,13 @@ import numpy as np
 from annotated_types import Ge, Gt
 
 from tagma.strategies.aggregation.aggregate import Aggregate
-from tagma.strategies.aggregation.rule import watchful_rule
+from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.nearest_rows import most_central
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.row_selection import most_central
 
 
-@watchful_rule
+@rule
 def centered_clipping(
     updates: Rows,
     *,
@@ -31,7 +31,7 @@ def centered_clipping(
     weights = np.eye(1, m, most_central(geometry.pairwise()))[0]
     for _ in range(steps):
         lengths = np.sqrt(geometry.squared_distances(weights))
-        reach = float(np.median(lengths)) if radius is None else radius / geometry.unit
+        reach = float(np.median(lengths)) if radius is None else radius
         pulls = np.minimum(1, np.divide(reach, lengths, out=np.ones(m), where=lengths > 0)) / m
         weights = (1 - pulls.sum()) * weights + pulls
     return Aggregate(geometry.combine(weights), weights=weights)

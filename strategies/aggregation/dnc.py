@@ -7,13 +7,13 @@ from annotated_types import Ge, Gt
 
 from tagma.counts import ceil_of
 from tagma.rng import stream
-from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.aggregate import Aggregate, mean_of
 from tagma.strategies.aggregation.rule import rule
-from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.nearest_rows import smallest
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.row_selection import mean_of, smallest
-from tagma.strategies.numerics.weighted_variance import leading
+from tagma.strategies.numerics.weighted_variance import largest_variance
 
 
 @rule
@@ -36,7 +36,7 @@ def dnc(
     columns follow from `seed`; keep it from the Byzantine clients.
     """
     m = len(updates)
-    f = count(fraction, m, (m - 1) // 2)
+    f = byzantine_count(fraction, m, (m - 1) // 2)
     dropped = min(ceil_of(factor, f), m - 1)
     random = stream(seed, "dnc")
     good = np.ones(m, dtype=bool)
@@ -44,7 +44,7 @@ def dnc(
         part = updates
         if updates.dim > columns:
             part = updates.columns(np.sort(random.choice(updates.dim, columns, replace=False)))
-        kept = smallest(leading(Geometry(part).gram, np.ones(m))[1], m - dropped)
+        kept = smallest(largest_variance(Geometry(part).gram, np.ones(m))[1], m - dropped)
         last = np.isin(np.arange(m), kept)
         good &= last
     return Aggregate(*mean_of(updates, np.flatnonzero(good if good.any() else last)))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tagma.strategies.aggregation.aggregate import Aggregate
-from tagma.strategies.aggregation.rule import watchful_rule
+from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.affine_combinations import Affine
 from tagma.strategies.numerics.distance_passes import Passes, passes_over
 from tagma.strategies.numerics.gram_matrix import Geometry
@@ -16,7 +16,7 @@ _ROUNDS, _LIMIT, _TOLERANCE = 20, 100, 1e-9
 """Steps shrink slowly in few dimensions: small ones are needed for an error of 1e-6."""
 
 
-@watchful_rule
+@rule
 def geometric_median(updates: Rows) -> Aggregate:
     """argmin_y sum_i ||x_i - y||, to about 1e-6 of the typical distance to the rows.
 
@@ -30,11 +30,11 @@ def geometric_median(updates: Rows) -> Aggregate:
     found = None
     if passes is not None:
         found = _median(passes, rounds=1, limit=passes.limit, newton=False)
-        if found.stopped == "converged" and passes.tells(found.weights[0]):
+        if found.stopped == "converged" and passes.is_accurate(found.weights[0]):
             return _aggregate(passes, found)
     geometry = Geometry(updates)
     found = _median(geometry, found)
-    if not geometry.tells(found.weights[0]):
+    if not geometry.is_accurate(found.weights[0]):
         geometry = Geometry(updates, exact=True)
         found = _median(geometry, found)
     return _aggregate(geometry, found)

@@ -1,6 +1,5 @@
 """Iterative filtering as a stage III (Yin et al., 2019): the paper's choice for high dimension."""
 
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -10,12 +9,8 @@ from tagma.strategies.aggregation.aggregate import Aggregate
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.noise_scale import estimate_scale, scale_of
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.row_norms import norms
 from tagma.strategies.numerics.spectral_filter import filter_subset
 from tagma.strategies.numerics.top_eigenpair import Spread
-
-_LARGE, _SMALLER = 1e150, 2.0**-700
-"""Rows beyond this are scaled down, because variances are squares."""
 
 
 @rule
@@ -30,29 +25,18 @@ def iterative_filtering(
 
     `sigma` is the noise of the rows' entries, estimated from them if not given; in one or two
     dimensions the estimate is low, and some honest rows are lost. Breakdown point min(removable,
-    1/2): `removable` must exceed the Byzantine fraction of the worst cluster. The result tells
+    1/2): `removable` must exceed the Byzantine fraction of the worst cluster. The result says
     which rows were kept, how many times rows were removed, and why that ended ("within the bound"
     or "removal limit"). Cost O(m^2 d), and the filter's own. With more than 500 rows, or more rows
     than columns, it works on a copy of them.
     """
-    lengths, unit = norms(updates)
-    if np.median(lengths) > _LARGE / unit:
-        if sigma is not None:
-            sigma *= _SMALLER
-        updates = replace(updates, scale=updates.scale * _SMALLER)
-        result = _filtered(updates, factor, removable, sigma)
-        return replace(result, estimate=result.estimate / _SMALLER)
-    return _filtered(updates, factor, removable, sigma)
-
-
-def _filtered(updates: Rows, factor: float, removable: float, sigma: float | None) -> Aggregate:
     spread = Spread(updates)
     if sigma is None:
         assumed = min(removable, 0.5)
         if spread.geometry is None:
-            sigma = estimate_scale(updates.dense(), k=1, assumed_fraction=assumed)
+            sigma = estimate_scale(updates.dense(), k=1, fraction=assumed)
         else:
-            sigma = scale_of(spread.geometry, updates.dim, k=1, assumed_fraction=assumed)
+            sigma = scale_of(spread.geometry, updates.dim, k=1, fraction=assumed)
     result = filter_subset(
         updates, spread, np.arange(len(updates)),
         sigma=sigma, factor=factor, removable=removable,

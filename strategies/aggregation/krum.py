@@ -3,15 +3,14 @@
 import numpy as np
 
 from tagma.arrays import Array, Labels
-from tagma.strategies.aggregation.aggregate import Aggregate
-from tagma.strategies.aggregation.rule import watchful_rule
-from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.aggregation.aggregate import Aggregate, mean_of
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.gram_matrix import Geometry
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.row_selection import mean_of
 
 
-@watchful_rule
+@rule
 def krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The row with the least sum of squared distances to its m - f - 2 nearest others.
 
@@ -21,7 +20,7 @@ def krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
     return Aggregate(*mean_of(updates, _best(updates, fraction)[:1]))
 
 
-@watchful_rule
+@rule
 def multi_krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The mean of the m - f rows that Krum scores best. Breakdown point: f of m; cost O(m^2 d)."""
     f = _byzantine(fraction, len(updates))
@@ -44,4 +43,4 @@ def _best(rows: Rows, fraction: float) -> Labels:
 
 
 def _byzantine(fraction: float, m: int) -> int:
-    return count(fraction, m, (m - 3) // 2)
+    return byzantine_count(fraction, m, (m - 3) // 2)

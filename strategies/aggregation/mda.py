@@ -4,12 +4,11 @@ import numpy as np
 
 from tagma.arrays import Array
 from tagma.errors import SettingError
-from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.aggregate import Aggregate, mean_of
 from tagma.strategies.aggregation.rule import rule
-from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.gram_matrix import Geometry
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.row_selection import mean_of
 
 _LARGEST = 14
 """So many rows can be left out; the search takes up to 2^f steps for each diameter it tries."""
@@ -24,15 +23,15 @@ def mda(updates: Rows, *, fraction: Fraction) -> Aggregate:
     a vertex cover of the pairs that are. Cost O(m^2 d) and O(2^f m log m); more than 14 rows to
     leave out are refused.
     """
+    squared = Geometry(updates).pairwise()
     m = len(updates)
-    f = count(fraction, m, (m - 1) // 2)
+    f = byzantine_count(fraction, m, (m - 1) // 2)
     if f > _LARGEST:
         raise SettingError(
             "aggregation.fraction", fraction,
             f"leaves out {f} of {m} rows; mda is exact and takes at most {_LARGEST}",
         )  # fmt: skip
-    squared = Geometry(updates).pairwise()
-    return Aggregate(*mean_of(updates, np.array(sorted(_smallest_diameter(squared, m - f)))))
+    return mean_of(updates, np.array(sorted(_smallest_diameter(squared, m - f))))
 
 
 def _smallest_diameter(squared: Array, number: int) -> set[int]:

@@ -3,16 +3,15 @@
 import numpy as np
 
 from tagma.strategies.aggregation.aggregate import Aggregate
-from tagma.strategies.aggregation.rule import watchful_rule
-from tagma.strategies.numerics.row_blocks import NotFiniteError, Rows
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.row_blocks import Rows
 
 
-@watchful_rule
+@rule
 def mean(updates: Rows) -> Aggregate:
     """Average of the rows, (1/m) sum_i x_i. Breakdown point 0; cost O(m d)."""
     m = len(updates)
     weights = np.full(m, 1 / m)
     estimate = updates.combine(weights)
-    if not updates.checked and not np.isfinite(estimate).all():
-        raise NotFiniteError
+    updates.confirm(estimate)
     return Aggregate(estimate, np.ones(m, dtype=bool), weights)

@@ -1,15 +1,15 @@
 """Coordinate-wise median (Yin et al., 2018)."""
 
 from tagma.strategies.aggregation.aggregate import Aggregate
-from tagma.strategies.aggregation.rule import coordinate_rule
-from tagma.strategies.numerics.kernels.middle_mean import middle_mean
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.kernels.column_trimmed_mean import column_trimmed_mean
 from tagma.strategies.numerics.row_blocks import Rows
 
 
-@coordinate_rule
+@rule
 def median(updates: Rows) -> Aggregate:
     """Median of every coordinate; of an even number of values, the mean of the middle two.
 
     Breakdown point 1/2; cost O(d m log m).
     """
-    return Aggregate(middle_mean(updates, (len(updates) - 1) // 2))
+    return Aggregate(column_trimmed_mean(updates, (len(updates) - 1) // 2))

@@ -4,15 +4,15 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from tagma.strategies.aggregation.aggregate import Aggregate
-from tagma.strategies.aggregation.rule import watchful_rule
-from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.aggregation.aggregate import Aggregate, mean_of
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.nearest_rows import most_central, smallest
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.row_selection import mean_of, most_central, smallest
 
 
-@watchful_rule
+@rule
 def monna(
     updates: Rows, *, fraction: Fraction, reference: Annotated[int, Ge(0)] | None = None
 ) -> Aggregate:
@@ -27,5 +27,5 @@ def monna(
     trusted = most_central(squared)
     if reference is not None:
         trusted = updates.position(reference)
-    nearest = smallest(squared[trusted], m - count(fraction, m, (m - 1) // 2))
-    return Aggregate(*mean_of(updates, nearest))
+    nearest = smallest(squared[trusted], m - byzantine_count(fraction, m, (m - 1) // 2))
+    return mean_of(updates, nearest)

@@ -1,15 +1,14 @@
 """The one policy for what rows may be, around every aggregator.
 
-- A row with a NaN or an infinity is removed before any result and counted in `removed`.
-- Finite rows never give a result that is not: where a sum overflows, the rule is applied again to
-  rows scaled down by a power of two, and its estimate is scaled up.
-- A row far beyond the others, such as 1e30, counts as any outlier: see `Geometry` for the rules
-  that measure distances; the coordinate-wise ones sort and do not care how far it is.
-- An array without rows or columns, of anything but real numbers, or in which no row is finite, is a
+- A row with an entry that is NaN, infinite or beyond 1e150 is removed before any result and counted
+  in `removed`.
+- A row far beyond the others, such as 1e30, counts as any outlier.
+- Where float32 overflows, the rule is applied to the same rows in float64.
+- An array without rows or columns, of anything but real numbers, or in which no row is usable, is a
   `ValueError`; so is a setting beyond its stated bounds.
 
 float32 and float64 are computed in their own precision, anything else as float64. Inputs are never
-changed.
+changed. Entries below 1e-150 may count as 0.
 """
 
 from collections.abc import Callable
@@ -20,68 +19,44 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from tagma.arrays import Array, Labels, Mask
+from tagma.arrays import Array, Labels
 from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator
-from tagma.strategies.numerics.row_blocks import NotFiniteError, Rows, enlarge, row_sums
-from tagma.strategies.numerics.setting_bounds import checker
+from tagma.strategies.numerics.parameter_validation import checker
+from tagma.strategies.numerics.row_blocks import LARGEST, NotFiniteError, Rows, usable_rows
 
 P = ParamSpec("P")
 T = TypeVar("T")
 TAKES_ROWS = "takes_rows"
 """Marks functions that accept `Rows` as well as arrays."""
-_WIDTH = 2**16
+_SMALL = 2**16
+"""Entries that are looked at before the rule reads them."""
 
 
 def rule(
     function: Callable[Concatenate[Rows, P], Aggregate],
 ) -> Callable[Concatenate[Array, P], Aggregate]:
-    """Make an aggregator of arrays from one of finite rows."""
-    return _rule(function, finite_rows)
+    """Make an aggregator of arrays from one of usable rows.
 
-
-def watchful_rule(
-    function: Callable[Concatenate[Rows, P], Aggregate],
-) -> Callable[Concatenate[Array, P], Aggregate]:
-    """The same for one that notices entries that are not finite by itself, as `Geometry` does.
-
-    It raises a `NotFiniteError` where there may be any, which saves a pass over the rows.
+    The function may be called twice: see `on_usable_rows`.
     """
-    return _rule(function, unchecked_rows)
-
-
-def coordinate_rule(
-    function: Callable[Concatenate[Rows, P], Aggregate],
-) -> Callable[Concatenate[Array, P], Aggregate]:
-    """The same for one that reads all rows by `by_columns` and nothing else.
-
-    It looks for entries that are not finite as it reads, which saves a pass over the rows.
-    """
-    with_care = _rule(function, unchecked_rows)
     check = checker(function)
 
-    @wraps(with_care)
-    def aggregate(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Aggregate:
-        check(settings)
-        if _small_and_calm(updates):
-            return function(Rows(updates), *args, **settings)
-        return with_care(updates, *args, **settings)
-
-    return aggregate
-
-
-def _rule(
-    function: Callable[Concatenate[Rows, P], Aggregate], read: Callable[[Array], Rows]
-) -> Callable[Concatenate[Array, P], Aggregate]:
-    check = checker(function)
+    def of_rows(rows: Rows, *args: P.args, **settings: P.kwargs) -> Aggregate:
+        result = function(rows, *args, **settings)
+        if rows.dtype == np.float32 and not _all_finite(result.estimate):
+            rows.check()
+            result = function(rows.in_double(), *args, **settings)
+            return replace(result, estimate=result.estimate.astype(np.float32))
+        return result
 
     @wraps(function)
-    def aggregate(updates: Array, /, *args: P.args, **settings: P.kwargs) -> Aggregate:
+    def aggregate(updates: Array | Rows, /, *args: P.args, **settings: P.kwargs) -> Aggregate:
         check(settings)
+        if isinstance(updates, Rows):
+            return of_rows(updates, *args, **settings)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            rows, result = on_finite(lambda rows: function(rows, *args, **settings), updates, read)
-            if not _all_finite(result.estimate):
-                result = _again_smaller(lambda small: function(small, *args, **settings), rows)
-        return _of_all(result, updates, rows.chosen)
+            rows, result = on_usable_rows(lambda rows: of_rows(rows, *args, **settings), updates)
+        return of_all(result, len(updates), rows.chosen)
 
     setattr(aggregate, TAKES_ROWS, True)
     return aggregate
@@ -93,102 +68,43 @@ def apply(aggregate: Aggregator, rows: Rows) -> Aggregate:
     return aggregate(rows if lazily else rows.dense())  # type: ignore[arg-type]
 
 
-def on_finite(
-    function: Callable[[Rows], T], updates: Array, read: Callable[[Array], Rows]
-) -> tuple[Rows, T]:
-    """The rows as `read` gives them and what the function makes of them.
+def on_usable_rows(function: Callable[[Rows], T], updates: Array) -> tuple[Rows, T]:
+    """The usable rows of an array and what the function makes of them.
 
-    Where it finds that they may not be finite, those that are and what it makes of these.
+    Mostly these are all. So the function is given all of a large array first: `Geometry`, `norms`
+    and `by_columns` notice others at next to no cost, and raise a `NotFiniteError`. What none of
+    them has read is looked at afterwards.
     """
-    rows = read(updates)
+    array = as_floats(updates)
+    rows = Rows(array, checked=array.size <= _SMALL and _squares_are_small(array))
     try:
-        return rows, function(rows)
+        result = function(rows)
+        rows.check()
     except NotFiniteError:
-        finite = finite_rows(updates)
-        return finite, function(finite)
+        rows = usable_rows(array)
+        result = function(rows)
+    return rows, result
 
 
-def unchecked_rows(updates: Array | Rows) -> Rows:
-    """Rows that may not be finite, unless they are few; whoever reads them has to look."""
-    if isinstance(updates, Rows):
-        return updates
-    array = _as_floats(updates)
-    return finite_rows(array) if array.size <= _WIDTH else Rows(array, checked=False)
-
-
-def _small_and_calm(updates: Array | Rows) -> bool:
-    """Whether nothing can go wrong with averages of the rows, found at next to no cost.
-
-    A finite sum of squares has finite terms, and no sum of the terms themselves overflows.
-    """
-    return (
-        type(updates) is np.ndarray
-        and updates.ndim == 2
-        and updates.dtype.char in "fd"
-        and 0 < updates.size <= _WIDTH
-        and isfinite(np.vdot(updates, updates))  # which does not warn, unlike other products
-    )
-
-
-def finite_rows(updates: Array | Rows) -> Rows:
-    """The finite rows of an array of shape (m, d)."""
-    if isinstance(updates, Rows):
-        return updates
-    array = _as_floats(updates)
-    if array.size <= _WIDTH and _all_finite(array):
-        return Rows(array)
-    finite = _finite(array)
-    if finite.all():
-        return Rows(array)
-    if not finite.any():
-        raise ValueError("no row is finite")
-    return Rows(array, chosen=np.flatnonzero(finite))
-
-
-def _as_floats(updates: Array) -> Array:
+def as_floats(updates: Array) -> Array:
+    """An array of shape (m, d) in float32 or float64."""
     array = np.asarray(updates)
     if array.dtype.kind not in "biuf" or np.ma.isMaskedArray(updates):
-        raise ValueError(f"rows of real numbers are needed, not {_kind(updates)}")
+        kind = "a masked array" if np.ma.isMaskedArray(updates) else array.dtype
+        raise ValueError(f"rows of real numbers are needed, not {kind}")
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"rows of shape (m, d) with m, d >= 1 are needed, not {array.shape}")
     return array if array.dtype.char in "fd" else array.astype(np.float64)
 
 
-def _kind(updates: Array) -> str:
-    return "a masked array" if np.ma.isMaskedArray(updates) else str(np.asarray(updates).dtype)
+def _squares_are_small(array: Array) -> bool:
+    """Whether the sum of squares says that all entries are usable."""
+    return float(np.vdot(array, array)) <= LARGEST**2
 
 
 def _all_finite(array: Array) -> bool:
     """By the sum of squares, unless it overflows: a third of the cost of looking at each entry."""
     return isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
-
-
-def _finite(array: Array) -> Mask:
-    """Which rows are finite.
-
-    The sum of a row with a NaN or an infinity is not finite; it costs half of what the mean of the
-    rows does. Other sums that are not finite have overflowed: those rows are looked at closely.
-    """
-    finite = np.ones(len(array), dtype=bool)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _, block in Rows(array).blocks(_WIDTH):
-            finite &= np.isfinite(row_sums(block))
-    for row in np.flatnonzero(~finite):
-        finite[row] = all(
-            np.isfinite(b).all() for _, b in Rows(array[row : row + 1]).blocks(_WIDTH)
-        )
-    return finite
-
-
-def _again_smaller(apply: Callable[[Rows], Aggregate], rows: Rows) -> Aggregate:
-    scale = 2.0 ** -(len(rows).bit_length() + 2)
-    result = apply(replace(rows, scale=rows.scale * scale, checked=True))
-    enlarge(result.estimate, scale)
-    return result
-
-
-def _of_all(result: Aggregate, updates: Array | Rows, chosen: Labels | None) -> Aggregate:
-    return result if isinstance(updates, Rows) else of_all(result, len(updates), chosen)
 
 
 def of_all(result: Aggregate, m: int, chosen: Labels | None) -> Aggregate:

@@ -32,7 +32,7 @@ def signguard(
     gradients: it does not move with translation. Breakdown point 1/2 in length; in direction, none
     is proven. Cost O(m d) and O(m^2).
     """
-    lengths, _ = norms(updates)
+    lengths = norms(updates)
     median = float(np.median(lengths))
     usual = (lengths >= shortest * median) & (lengths <= longest * median)
     trusted = usual & _largest_group(_signs(updates))

@@ -6,12 +6,11 @@ from math import comb
 import numpy as np
 
 from tagma.errors import SettingError
-from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.aggregate import Aggregate, mean_of
 from tagma.strategies.aggregation.rule import rule
-from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.gram_matrix import Geometry
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.row_selection import mean_of
 
 _SUBSETS = 50_000
 """Largest number of subsets that are tried."""
@@ -26,14 +25,14 @@ def smea(updates: Rows, *, fraction: Fraction) -> Aggregate:
     price: all C(m, f) subsets are tried, and more than 50,000 are refused. Cost O(m^2 d) and
     O(C(m, f) m^3).
     """
+    gram = Geometry(updates).gram
     m = len(updates)
-    f = count(fraction, m, (m - 1) // 2)
+    f = byzantine_count(fraction, m, (m - 1) // 2)
     if comb(m, f) > _SUBSETS:
         raise SettingError(
             "aggregation.fraction", fraction,
             f"leaves out {f} of {m} rows in {comb(m, f):,} ways; smea tries at most {_SUBSETS:,}",
         )  # fmt: skip
-    gram = Geometry(updates).gram
     subsets = np.array(list(combinations(range(m), m - f)))
     batches = [subsets[start : start + _BATCH] for start in range(0, len(subsets), _BATCH)]
     variances = [_largest_variances(gram[b[:, :, None], b[:, None, :]]) for b in batches]

@@ -6,16 +6,16 @@ from annotated_types import Ge, Lt
 
 from tagma.counts import floor_of
 from tagma.strategies.aggregation.aggregate import Aggregate
-from tagma.strategies.aggregation.rule import coordinate_rule
-from tagma.strategies.numerics.kernels.middle_mean import middle_mean
+from tagma.strategies.aggregation.rule import rule
+from tagma.strategies.numerics.kernels.column_trimmed_mean import column_trimmed_mean
 from tagma.strategies.numerics.row_blocks import Rows
 
 
-@coordinate_rule
+@rule
 def trimmed_mean(updates: Rows, *, beta: Annotated[float, Ge(0), Lt(0.5)]) -> Aggregate:
     """Mean of every coordinate without its floor(beta m) smallest and largest values.
 
     Breakdown point beta: it must exceed the Byzantine fraction of the worst cluster. Cost
     O(d m log m).
     """
-    return Aggregate(middle_mean(updates, floor_of(beta, len(updates))))
+    return Aggregate(column_trimmed_mean(updates, floor_of(beta, len(updates))))

@@ -8,6 +8,7 @@ from typing import Concatenate, ParamSpec
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
+from tagma.strategies.numerics.row_blocks import LARGEST
 
 P = ParamSpec("P")
 
@@ -63,16 +64,19 @@ Clusterer = Callable[[Array, Labels], Clustering]
 def of_finite_points(
     function: Callable[Concatenate[Array, P], Clustering],
 ) -> Callable[Concatenate[Array, P], Clustering]:
-    """The same clustering, with a `ValueError` for vectors that are not finite.
+    """The same clustering, with a `ValueError` for vectors that are not finite or beyond 1e150.
 
     It cannot leave them out as an aggregator does, since every vector needs a label.
     """
 
     @wraps(function)
     def clustering(vectors: Array, /, *args: P.args, **settings: P.kwargs) -> Clustering:
-        broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        broken = np.flatnonzero(~(np.abs(vectors) <= LARGEST).all(axis=1))
         if len(broken):
-            raise ValueError(f"vectors must be finite; {len(broken)} are not, first {broken[0]}")
+            raise ValueError(
+                f"vectors must be finite and at most {LARGEST}; "
+                f"{len(broken)} are not, first {broken[0]}"
+            )
         return function(vectors, *args, **settings)
 
     return clustering

@@ -35,7 +35,7 @@ class Coordinates:
 def aggregate_centres(aggregate: Aggregator) -> CentreRule:
     """The rule whose centre is a stage III aggregate of the members."""
 
-    def rule(space: Coordinates, members: Mask, previous: Array) -> Centres:
+    def rule(space: Coordinates, members: Mask) -> Centres:
         rows = np.stack([aggregate(space.points[inside]).estimate for inside in members])
         return Centres(rows, within=np.ones_like(members))
 

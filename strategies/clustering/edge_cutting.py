@@ -8,7 +8,7 @@ Without a threshold given, the minimum spanning tree is cut at the widest gap be
 edges, the largest ratio of one to the next shorter. Edges to Byzantine clients may be longer than
 all others, and the gap before them the widest. Hence only cuts count under which
 
-- the K largest components hold at least a share 1 - assumed_fraction of the clients, and
+- the K largest components hold at least a share 1 - fraction of the clients, and
 - the smallest of them has at least that share of the size it has under any cut.
 
 By the second, all honest clients in one component beside K - 1 little groups of Byzantine clients
@@ -18,12 +18,17 @@ is no candidate. If no cut does both, the second alone decides.
 from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Lt
-from scipy.spatial.distance import cdist
+from annotated_types import Ge, Gt
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
-from tagma.strategies.clustering.spanning_tree import SpanningTree
+from tagma.strategies.numerics.byzantine_count import Fraction
+from tagma.strategies.numerics.spanning_tree import (
+    DistanceMatrix,
+    SpanningTree,
+    minimum_spanning_tree,
+)
 
 _END = 2.0
 """The ratio that the gaps before the shortest and after the longest edge are given."""
@@ -35,7 +40,7 @@ def edge_cutting(
     initial: Labels,
     *,
     k: Annotated[int, Ge(1)],
-    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    fraction: Fraction,
     threshold: Annotated[float, Gt(0)] | None = None,
     leftovers: Literal["nearest", "out"] = "out",
 ) -> Clustering:
@@ -44,15 +49,16 @@ def edge_cutting(
     Leftovers get the label of the nearest centre, since every client needs a model, but do not
     count for the centre. With `out` they are marked as trimmed, with `nearest` they are ordinary
     members; the labels are the same, and what they send in stage III is aggregated either way. With
-    fewer than K components, which `stopped` tells, the missing clusters are empty, and their
+    fewer than K components, which `stopped` says, the missing clusters are empty, and their
     centres are the coordinate-wise median of all vectors.
 
     Byzantine clients do no harm, however many, if they keep apart from honest clients and from each
-    other. But a chain of them connects two groups: there is no breakdown point. Cost O(m^2 d).
+    other. But a chain of them connects two groups: there is no breakdown point. Cost O(m^2 d), and
+    O(m^2) memory.
     """
-    tree = SpanningTree(vectors)
+    tree = minimum_spanning_tree(DistanceMatrix(squareform(pdist(vectors))))
     if threshold is None:
-        edges, threshold = _widest_gap(tree, k, assumed_fraction)
+        edges, threshold = _widest_gap(tree, k, fraction)
     else:
         edges = int(np.searchsorted(tree.lengths, threshold, "left"))
     component = tree.components(edges)
@@ -78,7 +84,7 @@ def edge_cutting(
     )
 
 
-def _widest_gap(tree: SpanningTree, k: int, assumed_fraction: float) -> tuple[int, float]:
+def _widest_gap(tree: SpanningTree, k: int, fraction: float) -> tuple[int, float]:
     """How many of the shortest edges to keep, and a threshold in the middle of the gap there."""
     if len(tree) == 1:
         return 0, 0.0
@@ -86,8 +92,8 @@ def _widest_gap(tree: SpanningTree, k: int, assumed_fraction: float) -> tuple[in
     for edges in range(len(tree)):
         sizes = np.sort(np.bincount(tree.components(edges), minlength=k))[::-1]
         held[edges], smallest[edges] = sizes[:k].sum(), sizes[k - 1]
-    even = smallest >= (1 - assumed_fraction) * smallest.max()
-    enough = even & (held >= (1 - assumed_fraction) * len(tree))
+    even = smallest >= (1 - fraction) * smallest.max()
+    enough = even & (held >= (1 - fraction) * len(tree))
     candidates = np.flatnonzero(enough if enough.any() else even)
     # As logarithms: lengths may be 0 and their ratios overflow.
     inner = np.log(np.maximum(tree.lengths, np.finfo(np.float64).tiny))

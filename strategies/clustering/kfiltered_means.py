@@ -18,7 +18,8 @@ from annotated_types import Ge, Gt, Lt
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
 from tagma.strategies.clustering.lloyd import CentreRule, Centres, lloyd
-from tagma.strategies.clustering.point_products import Points
+from tagma.strategies.clustering.weighted_centres import Points
+from tagma.strategies.numerics.byzantine_count import Fraction
 from tagma.strategies.numerics.noise_scale import estimate_scale
 from tagma.strategies.numerics.row_blocks import Rows
 from tagma.strategies.numerics.spectral_filter import Filtered, filter_subset
@@ -32,19 +33,19 @@ def iterative_filtering(
     *,
     k: Annotated[int, Ge(1)],
     iterations: Annotated[int, Ge(1)],
-    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    fraction: Fraction,
     factor: Annotated[float, Gt(0)],
     removable: Annotated[float, Ge(0), Lt(1)],
     sigma: Annotated[float, Gt(0)] | None = None,
 ) -> Clustering:
-    """What the filter drops is trimmed; `stopped` also tells how it ended in the last clusters.
+    """What the filter drops is trimmed; `stopped` also says how it ended in the last clusters.
 
     Breakdown point min(removable, 1/2) of every cluster. Assumes noise of about the same strength
     `sigma` in all directions and clusters; it is estimated when not given. Cost of an iteration for
     R restarts: R K filters.
     """
     if sigma is None:
-        sigma = estimate_scale(vectors, k=k, assumed_fraction=assumed_fraction)
+        sigma = estimate_scale(vectors, k=k, fraction=fraction)
     rows = Rows(vectors)
     spread = Spread(rows)
 
@@ -56,7 +57,7 @@ def iterative_filtering(
 
     result = lloyd(
         vectors, initial, _filtered_means(filtered),
-        k=k, iterations=iterations, assumed_fraction=assumed_fraction, scale=sigma,
+        k=k, iterations=iterations, fraction=fraction, scale=sigma,
     )  # fmt: skip
     members = [result.labels == number for number in range(k)]
     last = [filtered(inside) for inside in members if inside.any()]
@@ -64,7 +65,7 @@ def iterative_filtering(
 
 
 def _filtered_means(filtered: Callable[[Mask], Filtered]) -> CentreRule:
-    def rule(points: Points, members: Mask, previous: Array) -> Centres:
+    def rule(points: Points, members: Mask) -> Centres:
         kept = np.stack([filtered(inside).kept for inside in members])
         return Centres(kept / kept.sum(axis=1, keepdims=True), within=kept | ~members)
 

@@ -3,12 +3,13 @@
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Lt
+from annotated_types import Ge
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
 from tagma.strategies.clustering.lloyd import Centres, lloyd
-from tagma.strategies.clustering.point_products import Points
+from tagma.strategies.clustering.weighted_centres import Points
+from tagma.strategies.numerics.byzantine_count import Fraction
 from tagma.strategies.numerics.weiszfeld import geometric_medians
 
 
@@ -19,16 +20,16 @@ def kgeomedians(
     *,
     k: Annotated[int, Ge(1)],
     iterations: Annotated[int, Ge(1)],
-    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    fraction: Fraction,
 ) -> Clustering:
     """Breakdown point 1/2 of every cluster, with an error that grows like sqrt(d)."""
     return lloyd(
         vectors, initial, geomedian_centres,
-        k=k, iterations=iterations, assumed_fraction=assumed_fraction,
+        k=k, iterations=iterations, fraction=fraction,
     )  # fmt: skip
 
 
-def geomedian_centres(points: Points, members: Mask, previous: Array) -> Centres:
+def geomedian_centres(points: Points, members: Mask) -> Centres:
     """The geometric median of every cluster."""
     medians = geometric_medians(points, members)
     return Centres(medians.weights, within=np.ones_like(members))

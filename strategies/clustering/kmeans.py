@@ -3,12 +3,13 @@
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Lt
+from annotated_types import Ge
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
 from tagma.strategies.clustering.lloyd import Centres, lloyd
-from tagma.strategies.clustering.point_products import Points
+from tagma.strategies.clustering.weighted_centres import Points
+from tagma.strategies.numerics.byzantine_count import Fraction
 
 
 @of_finite_points
@@ -18,16 +19,16 @@ def kmeans(
     *,
     k: Annotated[int, Ge(1)],
     iterations: Annotated[int, Ge(1)],
-    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    fraction: Fraction,
 ) -> Clustering:
     """Breakdown point 0. Cost O(R m (K + min(m, d)) K) per iteration for R restarts."""
     return lloyd(
         vectors, initial, mean_centres,
-        k=k, iterations=iterations, assumed_fraction=assumed_fraction,
+        k=k, iterations=iterations, fraction=fraction,
     )  # fmt: skip
 
 
-def mean_centres(points: Points, members: Mask, previous: Array) -> Centres:
+def mean_centres(points: Points, members: Mask) -> Centres:
     """The mean of every cluster; there is no ball, so every point is within."""
     weights = members / members.sum(axis=1, keepdims=True)
     return Centres(weights, within=np.ones_like(members))

@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from annotated_types import Ge, Lt
+from annotated_types import Ge
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.aggregation.median import median
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
 from tagma.strategies.clustering.coordinate_centres import Coordinates, aggregate_centres
 from tagma.strategies.clustering.lloyd import lloyd
+from tagma.strategies.numerics.byzantine_count import Fraction
 
 
 @of_finite_points
@@ -18,7 +19,7 @@ def kmedians(
     *,
     k: Annotated[int, Ge(1)],
     iterations: Annotated[int, Ge(1)],
-    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    fraction: Fraction,
 ) -> Clustering:
     """Breakdown point 1/2 of every cluster, with an error that grows like sqrt(d).
 
@@ -27,5 +28,5 @@ def kmedians(
     """
     return lloyd(
         vectors, initial, aggregate_centres(median), space=Coordinates,
-        k=k, iterations=iterations, assumed_fraction=assumed_fraction,
+        k=k, iterations=iterations, fraction=fraction,
     )  # fmt: skip

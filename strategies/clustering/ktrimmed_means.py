@@ -10,6 +10,7 @@ from tagma.strategies.aggregation.trimmed_mean import trimmed_mean
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
 from tagma.strategies.clustering.coordinate_centres import Coordinates, aggregate_centres
 from tagma.strategies.clustering.lloyd import lloyd
+from tagma.strategies.numerics.byzantine_count import Fraction
 
 
 @of_finite_points
@@ -19,7 +20,7 @@ def ktrimmed_means(
     *,
     k: Annotated[int, Ge(1)],
     iterations: Annotated[int, Ge(1)],
-    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    fraction: Fraction,
     beta: Annotated[float, Ge(0), Lt(0.5)],
 ) -> Clustering:
     """Breakdown point `beta` of every cluster, with an error that grows like sqrt(d).
@@ -30,5 +31,5 @@ def ktrimmed_means(
     """
     return lloyd(
         vectors, initial, aggregate_centres(partial(trimmed_mean, beta=beta)), space=Coordinates,
-        k=k, iterations=iterations, assumed_fraction=assumed_fraction,
+        k=k, iterations=iterations, fraction=fraction,
     )  # fmt: skip

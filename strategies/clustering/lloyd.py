@@ -3,7 +3,7 @@
 One iteration: every cluster's centre from its members, then every point to its nearest centre. An
 empty cluster keeps its previous centre. All restarts advance together as one batch; those that
 reached a fixed point leave it. The restart with the least trimmed cost wins: the sum of squared
-distances to the nearest centre over the best (1 - assumed_fraction) of the points, so that far-away
+distances to the nearest centre over the best (1 - fraction) of the points, so that far-away
 Byzantine clients do not decide which labeling is best.
 
 Centres are rows of w numbers in a `Space`. For rules that average points these are the weights of
@@ -18,7 +18,7 @@ import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.clustering import Clustering
-from tagma.strategies.clustering.point_products import Points
+from tagma.strategies.clustering.weighted_centres import Points
 
 
 class Space(Protocol):
@@ -45,8 +45,8 @@ class Centres:
     within: Mask
 
 
-CentreRule = Callable[[Any, Mask, Array], Centres]
-"""From points (in the rule's space), members (B, m) and previous centres (B, w) to new centres."""
+CentreRule = Callable[[Any, Mask], Centres]
+"""From points (in the rule's space) and members (B, m) to centres."""
 
 
 def lloyd(
@@ -56,7 +56,7 @@ def lloyd(
     *,
     k: int,
     iterations: int,
-    assumed_fraction: float,
+    fraction: float,
     radius: float = np.inf,
     scale: float | None = None,
     space: Callable[[Array], Space] = Points,
@@ -83,7 +83,7 @@ def lloyd(
         if not len(active):
             break
 
-    costs = _trimmed_costs(points, centres, assumed_fraction)
+    costs = _trimmed_costs(points, centres, fraction)
     # Restarts often find the same clusters; which of them wins must not depend on rounding.
     winner = int(np.flatnonzero(costs <= costs.min() * (1 + 1e-9))[0])
     labels = history[-1][winner]
@@ -126,7 +126,7 @@ def _centres(
 ) -> tuple[Array, Mask]:
     """Apply the rule to all non-empty clusters of all restarts in one batch."""
     filled = members.any(axis=2)
-    new = rule(points, members[filled], centres[filled])
+    new = rule(points, members[filled])
     centres[filled], within[filled] = new.rows, new.within
     return centres, within
 
@@ -138,7 +138,7 @@ def _nearest(points: Space, centres: Array) -> tuple[Labels, Array]:
     return labels, np.take_along_axis(squared, labels[:, None, :], axis=1)[:, 0]
 
 
-def _trimmed_costs(points: Space, centres: Array, assumed_fraction: float) -> Array:
-    kept = max(1, round((1 - assumed_fraction) * len(points)))
+def _trimmed_costs(points: Space, centres: Array, fraction: float) -> Array:
+    kept = max(1, round((1 - fraction) * len(points)))
     squared = np.sort(_nearest(points, centres)[1], axis=1)
     return squared[:, :kept].sum(axis=1)

@@ -22,6 +22,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
+from tagma.strategies.numerics.byzantine_count import Fraction
 from tagma.strategies.numerics.noise_scale import estimate_scale
 from tagma.strategies.numerics.spectral_filter import spectral_filter
 
@@ -75,7 +76,7 @@ def symmetric_filtering(
     *,
     k: Annotated[int, Ge(2), Le(2)],
     iterations: Annotated[int, Ge(1)],
-    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    fraction: Fraction,
     factor: Annotated[float, Gt(0)],
     removable: Annotated[float, Ge(0), Lt(1)],
     sigma: Annotated[float, Gt(0)] | None = None,
@@ -86,7 +87,7 @@ def symmetric_filtering(
     coordinate-wise median of its signed points. Every labeling uses the same parts, one for each
     iteration, fewer iterations if there are fewer points. Breakdown point min(removable, 1/2).
     """
-    scale = sigma or estimate_scale(vectors, k=2, assumed_fraction=assumed_fraction)
+    scale = sigma or estimate_scale(vectors, k=2, fraction=fraction)
 
     def estimate(rows: Array) -> Aggregate:
         found = spectral_filter(rows, sigma=scale, factor=factor, removable=removable)
@@ -104,7 +105,7 @@ def symmetric_filtering(
         )
         for labels in initial
     ]
-    kept = max(1, round((1 - assumed_fraction) * len(vectors)))
+    kept = max(1, round((1 - fraction) * len(vectors)))
     costs = [np.sort(_squared(vectors, one.theta).min(axis=0))[:kept].sum() for one in tries]
     winner = int(np.argmin(costs))
     best = tries[winner]

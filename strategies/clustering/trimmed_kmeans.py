@@ -17,13 +17,14 @@ from math import sqrt
 from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.ball_radius import common_radius
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
 from tagma.strategies.clustering.lloyd import CentreRule, Centres, lloyd
-from tagma.strategies.clustering.point_products import Points
+from tagma.strategies.clustering.weighted_centres import Points
+from tagma.strategies.numerics.byzantine_count import Fraction
 from tagma.strategies.numerics.noise_scale import estimate_scale
 from tagma.strategies.numerics.weiszfeld import geometric_medians
 
@@ -38,17 +39,17 @@ def trimmed_kmeans(
     *,
     k: Annotated[int, Ge(1)],
     iterations: Annotated[int, Ge(1)],
-    assumed_fraction: Annotated[float, Ge(0), Lt(0.5)],
+    fraction: Fraction,
     radius: Annotated[float, Gt(0)] | Literal["auto"],
     sigma: Annotated[float, Gt(0)] | None = None,
 ) -> Clustering:
     """`radius` is C; an empty ball leaves the geometric median as the centre."""
     if sigma is None:
-        sigma = estimate_scale(vectors, k=k, assumed_fraction=assumed_fraction)
+        sigma = estimate_scale(vectors, k=k, fraction=fraction)
     if radius == "auto":
         rough = trimmed_kmeans(
             vectors, initial,
-            k=k, iterations=iterations, assumed_fraction=assumed_fraction, radius=_ROUGH,
+            k=k, iterations=iterations, fraction=fraction, radius=_ROUGH,
             sigma=sigma,
         )  # fmt: skip
         initial, ball = rough.labels[None], common_radius(vectors, rough)
@@ -56,15 +57,15 @@ def trimmed_kmeans(
         ball = radius * sigma * sqrt(vectors.shape[1])
     return lloyd(
         vectors, initial, _ball_means(ball),
-        k=k, iterations=iterations, assumed_fraction=assumed_fraction, radius=ball, scale=sigma,
+        k=k, iterations=iterations, fraction=fraction, radius=ball, scale=sigma,
     )  # fmt: skip
 
 
 def _ball_means(radius: float) -> CentreRule:
-    def rule(points: Points, members: Mask, previous: Array) -> Centres:
+    def rule(points: Points, members: Mask) -> Centres:
         medians = geometric_medians(points, members).weights
         squared = points.squared_distances(medians, points.products(medians))
-        within = squared <= (radius / points.unit) ** 2
+        within = squared <= radius**2
         inside = members & within
         count = inside.sum(axis=1, keepdims=True)
         return Centres(np.where(count > 0, inside / np.maximum(count, 1), medians), within)

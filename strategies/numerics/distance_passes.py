@@ -5,8 +5,8 @@
 One row of weights a costs O(m d), little more than the mean of the rows takes; the Gram matrix of
 many rows costs as much as dozens of them. A geometric median in many dimensions needs few.
 
-Without the matrix it cannot be known beforehand whether the origin is good; `tells` says it of an
-average that was found.
+Without the matrix it cannot be known beforehand whether the origin is good; `is_accurate` says it
+of an average that was found.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ import numpy as np
 
 from tagma.arrays import Array
 from tagma.strategies.numerics.affine_combinations import NEAR, Affine
-from tagma.strategies.numerics.gram_matrix import has_no_offset, middle_of_some, typical_square
-from tagma.strategies.numerics.row_blocks import NotFiniteError, Rows, usual_width
+from tagma.strategies.numerics.gram_matrix import has_no_offset, in_range, middle_of_some
+from tagma.strategies.numerics.row_blocks import Rows, usual_width
 
 _FEWEST, _FEWEST_CENTRED = 256, 512
 """Rows from which on passes may cost less, of rows as they are or centred."""
@@ -45,7 +45,7 @@ class Passes(Affine):
         """How many passes are not more than the Gram matrix would cost."""
         return len(self) // (_PER_PASS if self._origin is None else _PER_CENTRED_PASS)
 
-    def tells(self, weights: Array) -> bool:
+    def is_accurate(self, weights: Array) -> bool:
         """Whether distances from this average, weights (m,), are known well."""
         shares = self.shares(weights)
         if self._rows.dtype == np.float32:
@@ -80,18 +80,16 @@ def passes_over(rows: Rows) -> Passes | None:
     """The rows, if passes over them may be faster than a Gram matrix and as good.
 
     They are not where something happens to the rows as they are read, where reading them one by one
-    is slow, and where some are so far out that squares overflow or others vanish beside them.
+    is slow, and where squares are out of the range of float32.
     """
-    as_they_are = rows.chosen is None and rows.mixing is None and rows.scale == 1
     in_pieces = rows.array.strides[1] == rows.array.itemsize
     large = len(rows) >= _FEWEST and rows.array.size >= _ENTRIES
-    if not (as_they_are and in_pieces and large):
+    if not (rows.plain and in_pieces and large):
         return None
     with np.errstate(all="ignore"):
         centred = not has_no_offset(rows)
     if centred and len(rows) < _FEWEST_CENTRED:
         return None
     passes = Passes(rows, centred=centred)
-    if not rows.checked and not np.isfinite(passes.squares).all():
-        raise NotFiniteError
-    return None if typical_square(passes.squares) is None else passes
+    rows.confirm(np.sqrt(passes.squares))
+    return passes if in_range(passes.squares, rows.dtype) else None

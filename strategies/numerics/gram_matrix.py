@@ -8,13 +8,12 @@ so it costs one pass over the rows, O(m^2 d) operations of the matrix product an
 Without centring, distances that are small beside the common offset of the rows are lost to
 cancellation. The origin is 0 where some columns say that the rows are no farther from it than from
 each other, which saves copying them, else the median of five rows. Whether it was good is seen from
-G itself. If none was, because Byzantine clients were among the five, or if a row is so far out that
-squares overflow or others vanish beside it, G is made with care, from rows that are `DrawnIn`. A
-row of 1e30 is an outlier like any other then.
+G itself. If none was, because Byzantine clients were among the five, the origin is the
+coordinate-wise median of all rows.
 
 Blocks of float32 are multiplied in float32, which leaves distances an error of some 1e-7 of the
-rows' distances from the origin. Few entries, where it costs nothing, and those of `exact`
-geometries are multiplied in float64.
+rows' distances from the origin. Few entries, where it costs nothing, rows whose squares are out of
+the range of float32, and those of `exact` geometries are multiplied in float64.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,9 +22,8 @@ import numpy as np
 
 from tagma.arrays import Array
 from tagma.strategies.numerics.affine_combinations import NEAR, Affine
-from tagma.strategies.numerics.drawn_in_rows import FARTHEST, DrawnIn
-from tagma.strategies.numerics.kernels.middle_mean import middle_mean
-from tagma.strategies.numerics.row_blocks import NotFiniteError, Rows, usual_width
+from tagma.strategies.numerics.kernels.column_trimmed_mean import column_trimmed_mean
+from tagma.strategies.numerics.row_blocks import Rows, usual_width
 
 _SAMPLE = 5
 """Rows whose median is the first origin."""
@@ -36,6 +34,8 @@ _NO_OFFSET, _LITTLE_OFFSET = 1.0, 4.0
 """The same for 0: in some columns, for which it is 1/2 if there is no offset, and in all."""
 _SOME, _SLICES, _SLICE = 128, 16, 256
 """How many rows, in how many slices of how many columns, are looked at for an offset at most."""
+_SMALLEST, _LARGEST = 2.0**-80, 2.0**80
+"""Squared lengths of rows that are safe in float32."""
 _FEW = 2**15
 """Up to this many entries are multiplied in float64."""
 
@@ -43,44 +43,41 @@ _FEW = 2**15
 class Geometry(Affine):
     """m rows; building costs one Gram matrix, O(m^2 d), or up to three and a median in bad cases.
 
-    Rows that are not checked yet raise a `NotFiniteError` if they may not be finite.
+    Raises a `NotFiniteError` for rows that are not checked yet and may not be usable.
     """
 
     def __init__(self, rows: Rows, *, exact: bool = False) -> None:
         self._rows = rows
-        self._drawn: DrawnIn | None = None
-        self.unit = 1.0
-        """What a length of 1 in `gram` stands for."""
         self.exact = exact or rows.dtype == np.float64 or len(rows) * rows.dim <= _FEW
         """Whether products are of float64."""
         dtype = np.dtype(np.float64) if self.exact else rows.dtype
-        self.rounding = 8 * float(np.finfo(dtype).eps)
         with np.errstate(all="ignore"):
             gram = _plain_gram(rows, dtype)
             if gram is None:
-                self._drawn = DrawnIn(rows)
-                self.unit = self._drawn.unit
-                gram = gram_of(len(rows), (part for _, part in self._drawn.blocks(dtype)))
+                self.exact = True
+                gram = gram_of(len(rows), (block for _, block in around_median(rows)))
         self.gram = gram
+        """Shape (m, m)."""
+        self.rounding = 8 * float(np.finfo(np.float64 if self.exact else np.float32).eps)
         self.squares = self.gram.diagonal().copy()
 
     def products(self, weights: Array) -> Array:
         """A G for weights A of shape (..., m)."""
         return weights @ self.gram
 
-    def tells(self, weights: Array) -> bool:
+    def is_accurate(self, weights: Array) -> bool:
         """Whether distances from this average, weights (m,), are known well."""
         return self.exact or bool((self.shares(weights) >= NEAR).all())
 
     def pairwise(self) -> Array:
-        """Squared distances between the rows, shape (m, m), in squared units; 0 from itself."""
+        """Squared distances between the rows, shape (m, m); 0 from itself."""
         squared = self._differences(self.squares[:, None] + self.squares, self.gram)
         np.fill_diagonal(squared, 0)
         return squared
 
     def combine(self, weights: Array) -> Array:
         """The average that weights, which sum to 1, stand for; shape (d,)."""
-        return (self._rows if self._drawn is None else self._drawn).combine(weights)
+        return self._rows.combine(weights)
 
 
 def gram_of(m: int, blocks: Iterable[Array]) -> Array:
@@ -94,30 +91,25 @@ def gram_of(m: int, blocks: Iterable[Array]) -> Array:
 def _plain_gram(rows: Rows, dtype: np.dtype[np.float64]) -> Array | None:
     """G around an origin that costs little; None if there is no good one."""
     if dtype == rows.dtype and rows.multiplies_fast and has_no_offset(rows):
-        gram = _looked_at(gram_of(len(rows), _as_they_are(rows)), rows)
-        if _offset(gram) <= _LITTLE_OFFSET:
+        gram = gram_of(len(rows), _as_they_are(rows))
+        rows.confirm(np.sqrt(gram.diagonal()))
+        if _offset(gram, dtype) <= _LITTLE_OFFSET:
             return gram
-    gram = _looked_at(gram_of(len(rows), _near_sample(rows, dtype)), rows)
-    return gram if _offset(gram) <= _WORST_OFFSET else None
+    gram = gram_of(len(rows), _near_sample(rows, dtype))
+    rows.confirm(np.sqrt(gram.diagonal()))
+    return gram if _offset(gram, dtype) <= _WORST_OFFSET else None
 
 
-def _looked_at(gram: Array, rows: Rows) -> Array:
-    """The matrix, if it is finite or the rows are known to be."""
-    if not rows.checked and not np.isfinite(gram.diagonal()).all():
-        raise NotFiniteError
-    return gram
-
-
-def _offset(gram: Array) -> float:
+def _offset(gram: Array, dtype: np.dtype[np.float64]) -> float:
     """How far the rows are from the origin, in distances between them, all squared.
 
-    Infinite if that cannot be told from this matrix.
+    Infinite if that cannot be known from this matrix of products of numbers of `dtype`.
     """
     m = len(gram)
     squares = gram.diagonal()
-    typical = typical_square(squares)
-    if typical is None:
+    if not in_range(squares, dtype):
         return np.inf
+    typical = float(np.partition(squares, m // 2)[m // 2])
     if m == 1:
         return 0.0
     apart = (squares[:, None] + squares - 2 * gram).ravel()
@@ -128,25 +120,22 @@ def _offset(gram: Array) -> float:
     return typical / near if near > 0 else np.inf
 
 
-def typical_square(squares: Array) -> float | None:
-    """The typical one of the rows' squared lengths; None if they cannot be multiplied without loss.
-
-    Where squares are finite and not too large, products are, too.
-    """
-    middle = len(squares) // 2
-    typical, largest = float(np.partition(squares, middle)[middle]), float(squares.max())
-    return typical if 4.0**-FARTHEST <= typical <= largest <= 4.0**FARTHEST else None
+def in_range(squares: Array, dtype: np.dtype[np.float64]) -> bool:
+    """Whether rows with these squared lengths can be multiplied in this precision without loss."""
+    if dtype == np.float64:
+        return bool(np.isfinite(squares).all())
+    return bool(np.median(squares) >= _SMALLEST and squares.max() <= _LARGEST)
 
 
 def has_no_offset(rows: Rows) -> bool:
-    """Whether 0 is a good origin, as far as some rows and columns tell; False for few columns."""
+    """Whether 0 is a good origin, as far as some rows and columns show; False for few columns."""
     width = min(_SLICE, rows.dim // _SLICE)
     if width == 0:
         return False
     starts = np.linspace(0, rows.dim - width, _SLICES, dtype=int).tolist()
     step = -(-len(rows) // _SOME)
     some = np.hstack([rows.block(start, start + width)[::step] for start in starts])
-    return _offset(_looked_at(some @ some.T, rows)) <= _NO_OFFSET
+    return _offset(some @ some.T, rows.dtype) <= _NO_OFFSET
 
 
 def _as_they_are(rows: Rows) -> Iterator[Array]:
@@ -164,8 +153,21 @@ def _near_sample(rows: Rows, dtype: np.dtype[np.float64]) -> Iterator[Array]:
         )
 
 
+def around_median(rows: Rows) -> Iterator[tuple[slice, Array]]:
+    """Columns and the rows in them around their coordinate-wise median, in float64, some at a time.
+
+    The origin is near most rows, whatever the others are. Cost O(m d log m).
+    """
+    rows.check()
+    for columns, block in rows.blocks(min(usual_width(len(rows)), rows.dim)):
+        centred = block.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # which BLAS may say although all entries are finite
+            centred -= column_trimmed_mean(Rows(centred), (len(rows) - 1) // 2)
+        yield columns, centred
+
+
 def middle_of_some(block: Array) -> Array:
     """The median of five rows, which is near most of them unless some of the five are Byzantine."""
     step = -(-len(block) // _SAMPLE)
     sample = Rows(np.ascontiguousarray(block[::step]))
-    return middle_mean(sample, (len(sample) - 1) // 2)
+    return column_trimmed_mean(sample, (len(sample) - 1) // 2)

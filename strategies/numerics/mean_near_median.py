@@ -3,7 +3,7 @@
 import numpy as np
 
 from tagma.arrays import Array
-from tagma.strategies.numerics.kernels.middle_mean import sorted_columns
+from tagma.strategies.numerics.kernels.column_trimmed_mean import sorted_columns
 from tagma.strategies.numerics.row_blocks import Rows
 
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,21 +26,23 @@ Kernel = Callable[[Array, Array], None]
 """From a block (m, c) to one number per column, written into the second argument (c,)."""
 
 
+LARGEST = 1e150
+"""Entries beyond this are as useless as infinite ones: their squares overflow."""
+
+
 class NotFiniteError(ValueError):
-    """A row may not be finite."""
+    """A row may not be usable: an entry may be NaN, infinite, or beyond `LARGEST`."""
 
 
-@dataclass(slots=True)  # not frozen, which would triple the time to make one; nothing changes it
+@dataclass(slots=True)
 class Rows:
     """An array of shape (m, d), and what happens to it on reading."""
 
     array: Array
     chosen: Labels | None = None
     """The rows that take part, if not all."""
-    scale: float = 1.0
-    """A power of two that every entry is multiplied by."""
     checked: bool = True
-    """Whether the entries are known to be finite; if not, whoever reads them first has to look."""
+    """Whether all rows are known to be usable. Who has seen all entries says so by `confirm`."""
     mixing: Array | None = None
     """Shape (r, m): the rows are replaced by r sums of them with these weights. Shape (m,): each
     row is multiplied by its own."""
@@ -51,8 +54,8 @@ class Rows:
 
     @property
     def plain(self) -> bool:
-        """Whether the rows are those of the array, and known to be finite."""
-        return self.chosen is None and self.mixing is None and self.scale == 1 and self.checked
+        """Whether the rows are those of the array, as they are."""
+        return self.chosen is None and self.mixing is None
 
     @property
     def multiplies_fast(self) -> bool:
@@ -75,8 +78,6 @@ class Rows:
         block = self.array[:, columns]
         if self.chosen is not None:
             block = block[self.chosen]
-        if self.scale != 1:
-            block = block * block.dtype.type(self.scale)
         if self.mixing is not None:
             diagonal = self.mixing.ndim == 1
             block = self.mixing[:, None] * block if diagonal else self.mixing @ block
@@ -87,6 +88,28 @@ class Rows:
         for start in range(0, self.dim, width):
             stop = min(start + width, self.dim)
             yield slice(start, stop), self.block(start, stop)
+
+    def confirm(self, sizes: Array) -> None:
+        """Note that all rows are usable, or raise a `NotFiniteError` where they may not be.
+
+        `sizes` are sums or lengths over all entries, which show one that is not usable.
+        """
+        if not self.checked:
+            limit = _limit(sizes.dtype)
+            if not (sizes.max() <= limit and sizes.min() >= -limit):  # also for NaN
+                raise NotFiniteError
+            self.checked = True
+
+    def check(self) -> None:
+        """The same, from the sums of the rows; costs half of what their mean does."""
+        if not self.checked:
+            width = usual_width(len(self))
+            self.confirm(np.array([row_sums(block) for _, block in self.blocks(width)]))
+
+    def in_double(self) -> "Rows":
+        """The same rows in float64."""
+        mixing = None if self.mixing is None else self.mixing.astype(np.float64)
+        return replace(self, array=self.array.astype(np.float64), mixing=mixing)
 
     def position(self, number: int) -> int:
         """Where row `number` of the array is now."""
@@ -123,18 +146,19 @@ class Rows:
             return replace(self, mixing=None).combine(weights)
         used = np.flatnonzero(weights if weights.ndim == 1 else _any_of(weights))
         own = used if self.chosen is None else self.chosen[used]
-        scaled = (weights * self.scale).astype(self.dtype)
+        own_weights = weights.astype(self.dtype)
         most = len(used) * _PASSES >= len(self.array)
         if most and self.chosen is None and self.multiplies_fast:
-            return scaled @ self.array
-        scaled = scaled[..., used]
+            return own_weights @ self.array
+        own_weights = own_weights[..., used]
         estimate = np.empty((*weights.shape[:-1], self.dim), self.dtype)
         for columns in _spans(self.dim, usual_width(len(used))):
-            np.matmul(scaled, self.array[own, columns], out=estimate[..., columns])
+            np.matmul(own_weights, self.array[own, columns], out=estimate[..., columns])
         return estimate
 
     def dense(self, out: Array | None = None) -> Array:
         """All rows as one array: a new one, or `out`, of their shape and dtype."""
+        self.check()
         result = np.empty((len(self), self.dim), self.dtype) if out is None else out
         plain = replace(self, mixing=None)
         for columns in _spans(self.dim, 2**13):
@@ -142,31 +166,24 @@ class Rows:
                 block = plain.block(columns.start, columns.stop)
                 if out is not None and np.may_share_memory(out, block):
                     block = block.copy()
-                _average(self.mixing, block, result[:, columns])
+                np.matmul(self.mixing, block, out=result[:, columns])
             else:
                 result[:, columns] = self.block(columns.start, columns.stop)
         return result
 
 
-def _average(weights: Array, block: Array, out: Array) -> None:
-    """Averages of the rows of a block, also of the largest floats, whose sums may be rounded up."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        np.matmul(weights, block, out=out)
-        if np.isfinite(row_sums(out)).all():
-            return
-        np.matmul(weights, block * block.dtype.type(0.25), out=out)
-        enlarge(out, 0.25)
+def usable_rows(array: Array) -> Rows:
+    """The rows of an array whose entries are all finite and at most `LARGEST`."""
+    usable, limit = np.ones(len(array), dtype=bool), _limit(array.dtype)
+    for _, block in Rows(array).blocks(usual_width(len(array))):
+        usable &= (block.max(axis=1) <= limit) & (block.min(axis=1) >= -limit)
+    if not usable.any():
+        raise ValueError("no row is finite")
+    return Rows(array, chosen=None if usable.all() else np.flatnonzero(usable))
 
 
-def enlarge(averages: Array, scale: float) -> None:
-    """Divide by a power of two what was computed from smaller rows, in place.
-
-    Averages beyond the largest float are so by rounding only, and become it.
-    """
-    factor = averages.dtype.type(scale)
-    largest = np.finfo(averages.dtype).max * factor
-    np.clip(averages, -largest, largest, out=averages)
-    averages /= factor
+def _limit(dtype: np.dtype[np.float64]) -> float:
+    return LARGEST if dtype == np.float64 else float(np.finfo(np.float32).max)
 
 
 def usual_width(m: int) -> int:
@@ -187,39 +204,43 @@ def chain(first: Array | None, second: Array) -> Array:
     return second[:, None] * first if second.ndim == 1 else second @ first
 
 
-def by_columns(
-    rows: Rows, width: int, make_kernel: Callable[[], Kernel], *, looks: bool = False
-) -> Array:
+def by_columns(rows: Rows, width: int, make_kernel: Callable[[], Kernel]) -> Array:
     """One number per column, `width` columns at a time, on two threads where it pays.
 
     Every thread makes a kernel of its own, so that kernels can keep scratch memory. Rows that are
-    not checked yet are checked here, while each block is near the processor, unless the kernel
-    itself looks for entries that are not finite.
+    not checked yet are checked here, while each block is near the processor.
     """
     estimate = np.empty(rows.dim, rows.dtype)
     spans = list(_spans(rows.dim, width))
-    unseen = not rows.checked and not looks
+    sums = np.zeros((len(spans), len(rows)))
 
-    def work(spans: Sequence[slice]) -> None:
+    def work(numbers: Sequence[int]) -> None:
         kernel = make_kernel()
         with np.errstate(all="ignore"):  # a thread does not know what its parent ignores
-            for columns in spans:
+            for number in numbers:
+                columns = spans[number]
                 block = rows.block(columns.start, columns.stop)
-                if unseen and not np.isfinite(row_sums(block)).all():
-                    raise NotFiniteError
+                if not rows.checked:
+                    sums[number] = row_sums(block)
                 kernel(block, estimate[columns])
 
     if len(rows) * rows.dim >= _MANY and threads() > 1:
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(work, (spans[::2], spans[1::2])))
+            list(pool.map(work, (range(0, len(spans), 2), range(1, len(spans), 2))))
     else:
-        work(spans)
+        work(range(len(spans)))
+    rows.confirm(sums)
     return estimate
 
 
 def row_sums(block: Array) -> Array:
-    """The sums of rows: not finite if an entry is not, or if they overflow."""
-    return block @ np.ones(block.shape[1], block.dtype)
+    """The sums of rows: not finite if an entry is not."""
+    return block @ _ones(block.shape[1], block.dtype)
+
+
+@lru_cache(maxsize=8)
+def _ones(number: int, dtype: np.dtype[np.float64]) -> Array:
+    return np.ones(number, dtype)
 
 
 def threads() -> int:

@@ -33,9 +33,8 @@ from scipy.special import ndtri
 from tagma.arrays import Array, Labels, Mask
 from tagma.counts import ceil_of, floor_of
 from tagma.strategies.numerics.noise_edge import noise_edge
+from tagma.strategies.numerics.parameter_validation import checker
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.row_selection import mean_of
-from tagma.strategies.numerics.setting_bounds import checker
 from tagma.strategies.numerics.top_eigenpair import Spread
 
 
@@ -94,9 +93,9 @@ def filter_subset(
             break
         subset = np.delete(subset, _far_out(projections, noise, len(subset) - least))
         iterations += 1
-    estimate, kept, _ = mean_of(rows, subset)
+    kept = np.isin(np.arange(len(rows)), subset)
     return Filtered(
-        estimate=estimate,
+        estimate=rows.combine(kept / len(subset)),
         kept=kept,
         deviation=deviation,
         bound=bound,

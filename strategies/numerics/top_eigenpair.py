@@ -12,8 +12,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from tagma.arrays import Array, Labels
-from tagma.strategies.numerics.drawn_in_rows import DrawnIn
-from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.gram_matrix import Geometry, around_median
 from tagma.strategies.numerics.row_blocks import Rows
 
 _DENSE = 500
@@ -21,6 +20,10 @@ _DENSE = 500
 
 _TOLERANCE = 1e-8
 """Relative accuracy of Lanczos."""
+
+_FARTHEST = 2.0**40
+"""Rows beyond so many typical lengths are shortened to that: farther out they would leave nothing
+of the digits of the others."""
 
 
 class Spread:
@@ -32,14 +35,12 @@ class Spread:
         """Where the rows are few: all their distances."""
         if len(rows) <= min(rows.dim, _DENSE):
             self.geometry = Geometry(rows)
+            factors = _shorten(np.sqrt(self.geometry.squares))
+            self._gram = factors[:, None] * self.geometry.gram * factors
         else:
             # Near a robust origin, sums over a subset do not lose digits to rows outside of it.
-            with np.errstate(all="ignore"):
-                drawn = DrawnIn(rows)
-                self._unit = drawn.unit
-                self._rows = np.empty((len(rows), rows.dim))
-                for columns, block in drawn.blocks(self._rows.dtype):
-                    self._rows[:, columns] = block
+            self._rows = np.hstack([block for _, block in around_median(rows)])
+            self._rows *= _shorten(np.linalg.norm(self._rows, axis=1))[:, None]
 
     def leading(self, subset: Labels) -> tuple[float, Array]:
         """The largest standard deviation in any direction, and the projections on that direction.
@@ -48,10 +49,9 @@ class Spread:
         number.
         """
         if self.geometry is not None:
-            gram = self.geometry.gram[np.ix_(subset, subset)]
+            gram = self._gram[np.ix_(subset, subset)]
             means = (gram / len(gram)).sum(axis=0)
             spread, direction = _top(gram - means - means[:, None] + means.mean())
-            spread *= self.geometry.unit
             return spread / sqrt(len(subset)), spread * direction
         rows = self._rows[subset]
         rows -= rows.mean(axis=0)
@@ -59,8 +59,13 @@ class Spread:
             spread, direction = _top(rows.T @ rows)
         else:
             spread, direction = _top_by_lanczos(rows)
-        spread *= self._unit
-        return spread / sqrt(len(subset)), rows @ direction * self._unit
+        return spread / sqrt(len(subset)), rows @ direction
+
+
+def _shorten(lengths: Array) -> Array:
+    """What rows of these lengths are multiplied by; 1 for all that are not astronomic."""
+    limit = _FARTHEST * np.median(lengths)
+    return np.minimum(1, limit / np.maximum(lengths, limit)) if limit > 0 else np.ones(len(lengths))
 
 
 def _top(matrix: Array) -> tuple[float, Array]:

@@ -6,7 +6,7 @@ from scipy.linalg import eigh
 from tagma.arrays import Array
 
 
-def leading(gram: Array, weights: Array) -> tuple[float, Array]:
+def largest_variance(gram: Array, weights: Array) -> tuple[float, Array]:
     """The largest variance of rows with weights c, and their squared projections on its direction.
 
     The covariance sum_i c_i (x_i - mu)(x_i - mu)^T / sum_i c_i around the weighted mean mu has the
@@ -24,4 +24,4 @@ def leading(gram: Array, weights: Array) -> tuple[float, Array]:
     variance = max(float(values[0]), 0.0)
     if variance == 0:
         return 0.0, np.zeros(len(gram))
-    return variance, (centred @ (roots * vectors[:, 0])) ** 2 / variance
+    return variance, (centred @ (roots * vectors[:, 0]) / np.sqrt(variance)) ** 2

@@ -7,7 +7,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 from scipy.stats import ortho_group
 
-from tagma.tasks.feature_graph import join, largest_first_labels, threshold_components
+from tagma.strategies.numerics.spanning_tree import join
+from tagma.tasks.feature_graph import largest_first_labels, threshold_components
 from tagma.tasks.pairwise_distances import Pairwise
 
 LATTICES = arrays(np.float64, st.tuples(st.integers(2, 25), st.just(2)), elements=st.integers(0, 6))

@@ -5,9 +5,15 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 
+from tagma.strategies.numerics.spanning_tree import SpanningTree
 from tagma.tasks import single_linkage as module
 from tagma.tasks.feature_graph import threshold_components
-from tagma.tasks.single_linkage import Tree, large_components, search_gamma, single_linkage
+from tagma.tasks.single_linkage import (
+    components_below,
+    large_components,
+    search_gamma,
+    single_linkage,
+)
 from tests.tasks.test_feature_graph import LATTICES, clouds, partition
 
 
@@ -21,8 +27,8 @@ def test_a_tree_by_hand():
 
 def test_one_point_has_no_edges():
     tree = single_linkage(np.zeros((1, 3)))
-    assert tree.points == 1
-    assert tree.components(1.0).tolist() == [0]
+    assert len(tree) == 1
+    assert components_below(tree, 1.0).tolist() == [0]
 
 
 @pytest.mark.parametrize("block", [1, 7, 4096])
@@ -39,7 +45,7 @@ def test_ties_and_equal_points_give_the_same_components_at_every_gamma(points):
     assert np.allclose(tree.lengths, linkage(pdist(points), "single")[:, 2], rtol=1e-12)
     for gamma in [0.5, *np.unique(tree.lengths) + 1e-9]:
         expected = partition(threshold_components(points, gamma))
-        assert partition(tree.components(gamma)) == expected
+        assert partition(components_below(tree, gamma)) == expected
 
 
 def test_single_precision_finds_the_same_tree_where_lengths_differ(monkeypatch):
@@ -48,7 +54,7 @@ def test_single_precision_finds_the_same_tree_where_lengths_differ(monkeypatch):
     monkeypatch.setattr(module, "_DOUBLE_UP_TO", 100)
     single = single_linkage(points)
     assert np.allclose(single.lengths, double.lengths, rtol=1e-5)
-    assert partition(single.components(1.1)) == partition(double.components(1.1))
+    assert partition(components_below(single, 1.1)) == partition(components_below(double, 1.1))
 
 
 def test_translation_and_order_do_not_change_the_lengths():
@@ -69,12 +75,12 @@ def test_the_search_by_hand_takes_the_middle_of_the_widest_fitting_gamma():
     assert search_gamma(tree, clusters=1, min_size=8) == pytest.approx(2 * 88)
     assert search_gamma(tree, clusters=3, min_size=3) is None
     equal = single_linkage(np.ones((4, 2)))
-    assert equal.components(search_gamma(equal, clusters=1, min_size=4)).tolist() == [0] * 4
+    assert components_below(equal, search_gamma(equal, clusters=1, min_size=4)).tolist() == [0] * 4
 
 
 def test_large_components_after_every_edge_by_hand():
     ends = np.array([[0, 1], [2, 3], [0, 2], [4, 0]])
-    tree = Tree(ends, np.array([1.0, 2.0, 3.0, 4.0]))
+    tree = SpanningTree(ends, np.array([1.0, 2.0, 3.0, 4.0]))
     assert large_components(tree, 2).tolist() == [1, 2, 1, 1]
     assert large_components(tree, 1).tolist() == [4, 3, 2, 1]
     assert large_components(tree, 5).tolist() == [0, 0, 0, 1]

@@ -4,8 +4,8 @@ import numpy as np
 
 from tagma.arrays import Array
 from tagma.strategies.aggregation.pre.clipping import clip_factors
-from tagma.strategies.aggregation.pre.mixing import pre_rule
-from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.aggregation.pre.pre_aggregator import pre_rule
+from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.row_blocks import Rows
 from tagma.strategies.numerics.row_norms import norms
 
@@ -18,6 +18,6 @@ def arc(updates: Rows, *, fraction: Fraction) -> Array:
     aggregator keeps its guarantees. Cost O(m d).
     """
     m = len(updates)
-    f = count(fraction, m, (m - 1) // 2)
-    lengths, _ = norms(updates)
+    f = byzantine_count(fraction, m, (m - 1) // 2)
+    lengths = norms(updates)
     return clip_factors(lengths, float(np.sort(lengths)[m - 1 - 2 * f * (m - f) // m]))

@@ -7,7 +7,7 @@ from annotated_types import Ge
 
 from tagma.arrays import Array
 from tagma.rng import stream
-from tagma.strategies.aggregation.pre.mixing import pre_rule
+from tagma.strategies.aggregation.pre.pre_aggregator import pre_rule
 from tagma.strategies.numerics.row_blocks import Rows
 
 
@@ -18,8 +18,8 @@ def bucketing(
     """The means of ceil(m / size) groups of `size` rows, the last of which may be smaller.
 
     Groups are drawn from `seed`. Honest rows become more alike by 1/sqrt(size), but one Byzantine
-    client spoils its whole group: the share of Byzantine clients that the aggregator must bear
-    grows up to `size` times. Cost O(m d).
+    client spoils its whole group: the share of Byzantine rows that reach the aggregator grows up
+    to `size` times. Cost O(m d).
     """
     m = len(updates)
     order = stream(seed, "bucketing", m).permutation(m)

@@ -1,14 +1,14 @@
 """Nearest-neighbour mixing (Allouah et al., 2023)."""
 
 from tagma.arrays import Array
-from tagma.strategies.aggregation.pre.mixing import watchful_pre_rule
-from tagma.strategies.numerics.assumed_byzantine import Fraction, count
+from tagma.strategies.aggregation.pre.pre_aggregator import pre_rule
+from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.nearest_rows import nearest_of_each
 from tagma.strategies.numerics.row_blocks import Rows
-from tagma.strategies.numerics.row_selection import nearest_of_each
 
 
-@watchful_pre_rule
+@pre_rule
 def nnm(updates: Rows, *, fraction: Fraction) -> Array:
     """Every row becomes the mean of the m - f rows nearest to it, itself among them.
 
@@ -17,5 +17,5 @@ def nnm(updates: Rows, *, fraction: Fraction) -> Array:
     is possible. Cost O(m^2 d), twice: for the distances and for the means.
     """
     m = len(updates)
-    number = m - count(fraction, m, (m - 1) // 2)
+    number = m - byzantine_count(fraction, m, (m - 1) // 2)
     return nearest_of_each(Geometry(updates).pairwise(), number) / number

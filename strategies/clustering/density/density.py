@@ -3,14 +3,14 @@
 Neither the number of clusters nor the noise nor the share of Byzantine clients is given; assumed is
 only that most clients are honest and that every cluster has at least `smallest` of them.
 
-1. Set copies aside: clients far closer to each other than is usual (`density_copies`).
-2. Project on the directions in which clients differ by more than noise (`density_projection`).
-3. Modes there, by mean shift from every client (`density_modes`).
-4. Clusters with balls in the full space (`density_polish`, `ball_radius`).
-5. Drop, merge and split until nothing changes (`density_revision`).
+1. Set copies aside: clients far closer to each other than is usual (`copies`).
+2. Project on the directions in which clients differ by more than noise (`projection`).
+3. Modes there, by mean shift from every client (`modes`).
+4. Clusters with balls in the full space (`polish`, `ball_radius`).
+5. Drop, merge and split until nothing changes (`revision`).
 
 Clients outside every ball are marked as trimmed. Byzantine clients who make up a cluster of the
-usual scatter cannot be told from an honest one: it is listed as one more, and harms nobody else.
+usual scatter look like an honest one: it is listed as one more, and harms nobody else.
 Two clusters closer than about 3 (1 + sqrt(d / m)) standard deviations are seen as one.
 
 Deterministic, and the same for reordered, moved, scaled and rotated vectors. Cost

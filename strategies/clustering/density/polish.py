@@ -34,7 +34,6 @@ class Fit:
     sizes: Labels
     """Members of every cluster, shape (K,)."""
     balls: Balls
-    iterations: int
 
     @property
     def k(self) -> int:
@@ -49,8 +48,8 @@ def polish(vectors: Array, members: Labels, constants: Constants) -> Fit:
     """
     members = renumber(members)
     rounding = _ROUNDING * float(np.median(np.abs(vectors).max(axis=1)))
-    for iteration in range(_LIMIT):
-        fit, nearest, distances = _fit(vectors, members, constants, iteration)
+    for _ in range(_LIMIT):
+        fit, nearest, distances = _fit(vectors, members, constants)
         if not fit.k:
             break
         held = distances <= fit.balls.radii[nearest] + rounding
@@ -60,9 +59,7 @@ def polish(vectors: Array, members: Labels, constants: Constants) -> Fit:
     return fit
 
 
-def _fit(
-    vectors: Array, members: Labels, constants: Constants, iteration: int
-) -> tuple[Fit, Labels, Array]:
+def _fit(vectors: Array, members: Labels, constants: Constants) -> tuple[Fit, Labels, Array]:
     """Centres and balls of the members, and every vector's nearest centre and distance to it."""
     m, d = vectors.shape
     k = int(members.max(initial=OUTSIDE)) + 1
@@ -72,12 +69,12 @@ def _fit(
     centres = shares @ np.where(kept[:, None], vectors, 0)
     if not k:
         balls = balls_around(np.zeros(0), members[kept], 0, d, constants)
-        return Fit(members, centres, sizes, balls, iteration), members, np.zeros(m)
+        return Fit(members, centres, sizes, balls), members, np.zeros(m)
     distances = cdist(vectors, centres)
     own = distances[np.arange(m), members][kept]
     balls = balls_around(own, members[kept], k, d, constants)
     nearest = distances.argmin(axis=1)
-    return Fit(members, centres, sizes, balls, iteration), nearest, distances.min(axis=1)
+    return Fit(members, centres, sizes, balls), nearest, distances.min(axis=1)
 
 
 def renumber(members: Labels, dissolved: Labels | None = None) -> Labels:

@@ -1,10 +1,10 @@
 """From how many rows on which way to the middle of every column is the fastest.
 
-Few values are selected by a network, more are sorted, many only parted: once for a median, twice
-for a trimmed mean. On Intel's processors, NumPy sorts much faster with AVX-512 than with AVX2, and
-parts values about as fast, so the crossovers depend on the processor. They are fixed for two kinds
-rather than measured as a program starts: the same computer gives the same numbers every time, to
-the last bit.
+Few values are selected by a network, more are sorted, many only partitioned: once for a median,
+twice for a trimmed mean. On Intel's processors, NumPy sorts much faster with AVX-512 than with
+AVX2, and partitions about as fast, so the crossovers depend on the processor. They are fixed for
+two kinds rather than measured as a program starts: the same computer gives the same numbers every
+time, to the last bit.
 """
 
 from typing import NamedTuple
@@ -18,14 +18,14 @@ class Crossovers(NamedTuple):
     network: int
     """Up to here a network is faster than sorting, given enough columns to pay for its steps."""
     once: int
-    """From here on parting once is faster than sorting."""
+    """From here on partitioning once is faster than sorting."""
     twice: int
-    """From here on parting twice is."""
+    """From here on partitioning twice is."""
 
-    def parts(self, m: int, dropped: int) -> bool:
-        """Whether m values are parted to leave out the `dropped` smallest and largest.
+    def partitions(self, m: int, dropped: int) -> bool:
+        """Whether m values are partitioned to leave out the `dropped` smallest and largest.
 
-        If none are left out, there is nothing to part, let alone to sort.
+        If none are left out, there is nothing to partition, let alone to sort.
         """
         return dropped == 0 or m >= (self.once if m - 2 * dropped <= 2 else self.twice)
 

@@ -8,7 +8,6 @@ Only the sum of the middle rows is wanted, not their order. Going backwards thro
 a comparator is dropped if both of its outputs are only summed or both are not used, and is halved
 if one of them is not used. What is left is the program. The networks are
 
-- for up to 24 rows, those of `found_networks`, where they are shorter than the others;
 - the pairwise sorting network (Parberry, 1992) for the next power of two, in the best of the
   positions that the rows can have in it;
 - knockout rounds, each of which takes out the least and the greatest row that are left: shorter
@@ -21,7 +20,7 @@ as they are free.
 from functools import lru_cache
 from typing import NamedTuple
 
-from tagma.strategies.numerics.kernels.found_networks import Comparators, found
+Comparators = list[tuple[int, int]]
 
 _UNUSED, _SUMMED, _EXACT = range(3)
 
@@ -57,19 +56,11 @@ class Program(NamedTuple):
 @lru_cache(maxsize=1024)
 def program(m: int, dropped: int) -> Program:
     """How to find the values of m rows without the `dropped` smallest and largest."""
-    return _allocate(prune(shortest(m, dropped), m, dropped), m, dropped)
+    programs = (_prune(network, m, dropped) for network in _networks(m, dropped))
+    return _allocate(min(programs, key=_cost), m, dropped)
 
 
-def shortest(m: int, dropped: int) -> Comparators:
-    """The network that is known to leave the shortest program."""
-    others = found(m, dropped)
-    if others is not None:
-        return others
-    return min(constructed(m, dropped), key=lambda network: cost(prune(network, m, dropped)))
-
-
-def constructed(m: int, dropped: int) -> list[Comparators]:
-    """Networks for any numbers."""
+def _networks(m: int, dropped: int) -> list[Comparators]:
     size = 1 << (m - 1).bit_length()
     pairwise = _pairwise(size)
     windows = [_window(pairwise, start, m) for start in range(size - m + 1)]
@@ -99,12 +90,12 @@ def _allocate(steps: tuple[Step, ...], m: int, dropped: int) -> Program:
     return Program(tuple(operations), tuple(line[dropped : m - dropped]), lines)
 
 
-def cost(steps: tuple[Step, ...]) -> int:
+def _cost(steps: tuple[Step, ...]) -> int:
     """How many minima and maxima there are."""
     return sum(step.minimum + step.maximum for step in steps)
 
 
-def prune(comparators: Comparators, m: int, dropped: int) -> tuple[Step, ...]:
+def _prune(comparators: Comparators, m: int, dropped: int) -> tuple[Step, ...]:
     """What is needed of a network to sum the middle rows."""
     use = [_SUMMED if dropped <= row < m - dropped else _UNUSED for row in range(m)]
     steps = []
