@@ -14,7 +14,7 @@ from tagma.plugins import TARGET, build, locate, settings_of
 from tagma.server.partial_labels import partial_labels
 from tagma.server.screening_settings import notices_of_screening, without_useless_checks
 from tagma.settings import Settings
-from tagma.strategies.aggregation.filtered import REMOVABLE
+from tagma.strategies.aggregation.pre.with_spectral_filter import REMOVABLE
 from tagma.strategies.algorithms.oracle import Oracle
 from tagma.strategies.algorithms.three_stage import Algorithm, ClusterClients
 from tagma.strategies.clustering import Clusterer, Clustering, random_labels

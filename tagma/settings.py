@@ -34,6 +34,7 @@ GROUPS = (
 RENAMED = {
     "task.machines": "task.clients",
     "attack.machines": "attack.clients",
+    "clustering.assumed_fraction": "clustering.fraction",
     "quarantine": "strategy.quarantine",
     "readmission": "strategy.readmission",
     "reply_check": "strategy.reply_check",

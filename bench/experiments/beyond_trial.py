@@ -54,7 +54,7 @@ def clustering_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
     ours, theirs = least_cpu(
         lambda: density(local_models),
         lambda: trimmed_kmeans(
-            local_models, initial, k=k, iterations=20, assumed_fraction=0.35, radius=2.0
+            local_models, initial, k=k, iterations=20, fraction=0.35, radius=2.0
         ),
     )
     return score(federation, DEFAULTS) | {

@@ -10,8 +10,8 @@ from tagma.arrays import Labels, Mask
 from tagma.bench.experiments.array_federation import array_federation, descend, pooled_error
 from tagma.bench.experiments.beyond_trial import TASK, score
 from tagma.server.results.scores import estimation_error
-from tagma.strategies.aggregation import filtered, mean
-from tagma.strategies.aggregation.filtered import FACTOR, REMOVABLE
+from tagma.strategies.aggregation import mean, with_spectral_filter
+from tagma.strategies.aggregation.pre.with_spectral_filter import FACTOR, REMOVABLE
 from tagma.strategies.algorithms.optimiser import GradientStep
 from tagma.strategies.algorithms.three_stage import ThreeStageAlgorithm
 from tagma.strategies.clustering import density
@@ -43,7 +43,7 @@ def stage_three_trial(*, seed: int) -> dict[str, Any]:
             byzantine = _first_of_each(federation.truth.labels, share)
             algorithm = ThreeStageAlgorithm(
                 cluster=lambda clients, local_models: density(local_models),
-                aggregate=filtered(mean, factor=factor, removable=removable),
+                aggregate=with_spectral_filter(mean, factor=factor, removable=removable),
                 optimiser=GradientStep(step=1.0),
                 quarantine=True,
                 reply_check=True,

@@ -41,7 +41,7 @@ def k_cluster_bound_trial(
     elsewhere = (true + source.integers(1, CLUSTERS, size=points)) % CLUSTERS
     initial = np.where(source.random(points) < wrong, elsewhere, true)
     found = trimmed_kmeans(
-        rows, initial[None], k=CLUSTERS, iterations=ITERATIONS, assumed_fraction=0.1,
+        rows, initial[None], k=CLUSTERS, iterations=ITERATIONS, fraction=0.1,
         radius=radius, sigma=1.0,
     )  # fmt: skip
     honest = ~byzantine

@@ -17,7 +17,7 @@ from tagma.bench.peak_memory import peak_memory
 from tagma.rng import stream
 from tagma.tasks.feature_graph import threshold_components
 from tagma.tasks.pairwise_distances import Features
-from tagma.tasks.single_linkage import search_gamma, single_linkage
+from tagma.tasks.single_linkage import components_below, search_gamma, single_linkage
 
 _SHARES = (0.36, 0.24, 0.14, 0.06)
 """Of all points, what each of the large clusters has."""
@@ -84,7 +84,7 @@ def _measure(
     if gamma is None:
         tree = single_linkage(matrix)
         gamma = search_gamma(tree, clusters, min_cluster)
-        labels = tree.components(0.0 if gamma is None else gamma)
+        labels = components_below(tree, 0.0 if gamma is None else gamma)
     else:
         labels = threshold_components(matrix, gamma)
     sizes = np.bincount(labels)

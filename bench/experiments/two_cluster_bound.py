@@ -35,7 +35,7 @@ def two_cluster_bound_trial(*, seed: int, signal: float) -> dict[str, float]:
     true = (mixture.signs > 0).astype(np.int64)
     initial = np.where(source.random(POINTS) < WRONG, 1 - true, true)
     found = trimmed_kmeans(
-        mixture.points, initial[None], k=2, iterations=ITERATIONS, assumed_fraction=0.1, radius=2.0
+        mixture.points, initial[None], k=2, iterations=ITERATIONS, fraction=0.1, radius=2.0
     )
     honest = ~mixture.outlier
     curve = [float((labels != true)[honest].mean()) for labels in found.history]

@@ -44,7 +44,7 @@ def two_clusters_trial(*, seed: int, distance: float = DISTANCE) -> dict[str, fl
     }
     initial = (mixture.points @ start > 0).astype(np.int64)[None]
     for name, cluster in _CLUSTERERS.items():
-        found = cluster(mixture.points, initial, k=2, iterations=20, assumed_fraction=_ASSUMED)
+        found = cluster(mixture.points, initial, k=2, iterations=20, fraction=_ASSUMED)
         labels[name] = 2 * found.labels - 1
     return {name: mixture.misclustered(those) for name, those in labels.items()}
 
@@ -52,7 +52,7 @@ def two_clusters_trial(*, seed: int, distance: float = DISTANCE) -> dict[str, fl
 def _ball_mean(rows: Array) -> Aggregate:
     """The centre of Algorithm 2: the mean of the rows in the ball around their geometric median."""
     everyone = np.zeros((1, len(rows)), dtype=np.int64)
-    one = trimmed_kmeans(rows, everyone, k=1, iterations=1, assumed_fraction=_ASSUMED, radius=2.0)
+    one = trimmed_kmeans(rows, everyone, k=1, iterations=1, fraction=_ASSUMED, radius=2.0)
     return Aggregate(one.centres[0], kept=~one.trimmed)
 
 

@@ -25,10 +25,10 @@ KERNELS: dict[str, ours.Aggregator] = {
     "iterative_filtering": partial(ours.iterative_filtering, factor=1.3, removable=0.3),
     "cge": partial(ours.cge, fraction=0.1),
     "signguard": ours.signguard,
-    "nnm, trimmed_mean": ours.compose(
+    "nnm, trimmed_mean": ours.with_pre_aggregators(
         [partial(ours.nnm, fraction=0.1)], partial(ours.trimmed_mean, beta=0.1)
     ),
-    "arc, mean": ours.compose([partial(ours.arc, fraction=0.1)], ours.mean),
+    "arc, mean": ours.with_pre_aggregators([partial(ours.arc, fraction=0.1)], ours.mean),
 }
 
 

@@ -46,7 +46,7 @@ def compare_clustering(repeats: int) -> Comparison:
         middle = thread_time()
         found = trimmed_kmeans(
             points, initial,
-            k=CLUSTERS, iterations=ITERATIONS, assumed_fraction=0.35, radius=2.0,
+            k=CLUSTERS, iterations=ITERATIONS, fraction=0.35, radius=2.0,
         )  # fmt: skip
         seconds["theirs"].append(middle - started)
         seconds["ours"].append(thread_time() - middle)

@@ -47,4 +47,4 @@ def dnc(
         kept = smallest(largest_variance(Geometry(part).gram, np.ones(m))[1], m - dropped)
         last = np.isin(np.arange(m), kept)
         good &= last
-    return Aggregate(*mean_of(updates, np.flatnonzero(good if good.any() else last)))
+    return mean_of(updates, np.flatnonzero(good if good.any() else last))

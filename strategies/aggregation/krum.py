@@ -17,14 +17,14 @@ def krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
     f = floor(fraction m), at most (m - 3) / 2. Breakdown point: f of m. One row is the answer, so
     honest noise is not averaged out. Cost O(m^2 d).
     """
-    return Aggregate(*mean_of(updates, _best(updates, fraction)[:1]))
+    return mean_of(updates, _best(updates, fraction)[:1])
 
 
 @rule
 def multi_krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """The mean of the m - f rows that Krum scores best. Breakdown point: f of m; cost O(m^2 d)."""
     f = _byzantine(fraction, len(updates))
-    return Aggregate(*mean_of(updates, _best(updates, fraction)[: len(updates) - f]))
+    return mean_of(updates, _best(updates, fraction)[: len(updates) - f])
 
 
 def krum_order(squared: Array, f: int) -> Labels:

@@ -36,7 +36,7 @@ def smea(updates: Rows, *, fraction: Fraction) -> Aggregate:
     subsets = np.array(list(combinations(range(m), m - f)))
     batches = [subsets[start : start + _BATCH] for start in range(0, len(subsets), _BATCH)]
     variances = [_largest_variances(gram[b[:, :, None], b[:, None, :]]) for b in batches]
-    return Aggregate(*mean_of(updates, subsets[np.concatenate(variances).argmin()]))
+    return mean_of(updates, subsets[np.concatenate(variances).argmin()])
 
 
 def _largest_variances(grams: np.ndarray) -> np.ndarray:

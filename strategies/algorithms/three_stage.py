@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.strategies.aggregation import Aggregator, filtered
+from tagma.strategies.aggregation import Aggregator, with_spectral_filter
 from tagma.strategies.algorithms.optimiser import Optimiser
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.placement import place
@@ -118,7 +118,7 @@ class ThreeStageAlgorithm:
         limits: Limits = DEFAULTS,
     ) -> None:
         self._cluster = cluster
-        self._aggregate = filtered(aggregate) if spectral_filter else aggregate
+        self._aggregate = with_spectral_filter(aggregate) if spectral_filter else aggregate
         self._optimiser = optimiser
         self._screening = Screening(quarantine, readmission, reply_check, limits)
         self.work = optimiser.work

@@ -72,7 +72,7 @@ def _noise(members: list[Array]) -> float:
     scales = []
     for rows in members:
         if len(rows) >= _FEW and np.abs(rows).max() <= _DIVERGED:
-            scale = estimate_scale(rows, k=1, assumed_fraction=_ASSUMED)
+            scale = estimate_scale(rows, k=1, fraction=_ASSUMED)
             if scale > _NOISELESS * np.abs(rows).max():
                 scales.append(scale)
     return sorted(scales)[(len(scales) - 1) // 2] if scales else 0.0

@@ -97,7 +97,7 @@ def test_ctrl_c_ends_a_run_and_everything_it_started(tmp_path):
 
 def test_a_federation_that_fails_is_one_line_with_the_reason(tmp_path):
     (tmp_path / "mine.py").write_text(
-        "def broken(vectors, initial, *, k, iterations, assumed_fraction):\n"
+        "def broken(vectors, initial, *, k, iterations, fraction):\n"
         "    raise ValueError('no clusters today')\n"
     )
     done = tagma_process(

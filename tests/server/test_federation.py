@@ -141,9 +141,9 @@ def test_extra_clusters_are_fitted_and_listed(run_small):
 SHAPES = []
 
 
-def remembered_kmeans(vectors, initial, *, k: int, iterations: int, assumed_fraction: float):
+def remembered_kmeans(vectors, initial, *, k: int, iterations: int, fraction: float):
     SHAPES.append(initial.shape)
-    return kmeans(vectors, initial, k=k, iterations=iterations, assumed_fraction=assumed_fraction)
+    return kmeans(vectors, initial, k=k, iterations=iterations, fraction=fraction)
 
 
 @pytest.mark.parametrize(("init", "labelings"), [("restarts", 7), ("random", 1), ("partial", 1)])
