@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-# One process for each core; tests that share a costly fixture stay together.
-PYTEST := $(BIN)/pytest -n auto --dist loadgroup
+# One process for each core. Neighbours stay together, with the fixtures that they share, until one
+# process has nothing left to do. (`--dist loadgroup` does not group with pytest 9.2 and xdist 3.8.)
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
 ROOMS := attacks bench client conf launch report server strategies tasks
 
 .PHONY: run bench quick test full lint types unit demo demo-down test-compose lock clean help

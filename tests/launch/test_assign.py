@@ -12,8 +12,6 @@ from tagma.settings import compose
 from tagma.tasks.task_choice import task_of
 from tests.conftest import SMALL
 
-pytestmark = pytest.mark.xdist_group("assign")
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -110,10 +110,6 @@ def test_a_run_whose_server_is_killed_names_the_command_that_resumes_it(tmp_path
     assert metrics(folder)[errors] == pytest.approx(metrics(tmp_path / "whole")[errors], rel=1e-6)
 
 
-deployed = pytest.mark.xdist_group("deployment")
-"""Shares one deployment with the other tests that need no more."""
-
-
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory):
     """A SuperLink with one node: its folder of keys, the proxy's port and the environment."""
@@ -162,7 +158,6 @@ def refused(keys: Path, port: str, way: str, tmp_path: Path) -> list[str]:
     return [*command[:3], "--insecure", *command[place + 2 :]]
 
 
-@deployed
 @pytest.mark.parametrize(
     ("way", "reason"),
     [
@@ -183,7 +178,6 @@ def test_a_node_is_refused_with(way, reason, deployment, tmp_path):
     assert "SuperNode ID" not in output
 
 
-@deployed
 def test_a_run_that_is_ended_does_not_go_on_without_its_launcher(deployment, tmp_path):
     keys, _, superlink = deployment
     connections = tomllib.loads((Path(superlink.env["FLWR_HOME"]) / "config.toml").read_text())
@@ -202,7 +196,6 @@ def test_a_run_that_is_ended_does_not_go_on_without_its_launcher(deployment, tmp
     assert [run["status"] for run in json.loads(listing)["runs"]] == ["finished:stopped"]
 
 
-@deployed
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [

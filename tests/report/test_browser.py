@@ -19,7 +19,6 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "ch
 DRIVER = shutil.which("chromedriver")
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(
         CHROMIUM is None or DRIVER is None,
         reason="no Chromium here: `.ci/browser` installs it where apt-get can",
