@@ -17,7 +17,8 @@ LAYERS = (
 )  # fmt: skip
 """From the bottom up; what is in one layer does not import each other, but for the next line."""
 NEIGHBOURS = {
-    ("strategies", "tasks"), ("attacks", "tasks"), ("attacks", "strategies"), ("tagma", "conf"),
+    ("strategies", "tasks"), ("attacks", "tasks"), ("attacks", "strategies"),
+    ("tasks", "strategies"), ("tagma", "conf"),
 }  # fmt: skip
 HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in layer}
 LAZY = {"tagma/__init__.py", "launch/cli.py"}
@@ -91,6 +92,13 @@ def test_rules_and_clusterings_stand_on_numerics_and_not_under_them():
         for file in files(f"strategies/{room}"):
             inside = {name for name in imported(file) if name.startswith("tagma.strategies.")}
             assert {name.split(".")[2] for name in inside} <= allowed, file
+
+
+def test_tasks_use_the_numerics_of_strategies_and_nothing_else_of_them():
+    for file in files("tasks"):
+        for name in imported(file):
+            if name.startswith("tagma.strategies"):
+                assert name.startswith("tagma.strategies.numerics"), file
 
 
 @pytest.mark.parametrize("package", sorted(HEIGHT))
