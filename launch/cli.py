@@ -105,8 +105,6 @@ def _call(name: str, arguments: list[str]) -> None:
         complete = import_module("tagma.launch.completion").complete
         complete([text for text in arguments if text not in _COMPLETION], tuple(_COMMANDS))
         return
-    if name == "run":
-        arguments = import_module("tagma.launch.command_line").run_arguments(arguments)
     command: Callable[[list[str]], None] = import_module(_COMMANDS[name]).main
     command(arguments)
 

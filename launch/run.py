@@ -16,6 +16,7 @@ from tagma.choices import CONF
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.environment import environment
 from tagma.errors import TagmaError
+from tagma.launch.command_line import run_arguments
 from tagma.launch.console import say, warn
 from tagma.launch.oracle_run import oracle_errors
 from tagma.launch.progress_bar import ProgressBar
@@ -34,7 +35,7 @@ from tagma.tasks.task_choice import task_of
 _HELP = """tagma run [overrides]: one federation, from local models to a report.
 
 Settings are Hydra overrides, group=choice or group.setting=value:
-  tagma run                                          the paper's setting, 30 % of clients lie
+  tagma run                                          the paper's setting, 30 % Byzantine clients
   tagma run attack=sign_flip attack.fraction=0.2     another attack, fewer Byzantine clients
   tagma run clustering=kmeans aggregation=mean       no protection
   tagma run engine=ray task.clients=20 rounds=5     clients in several processes
@@ -50,14 +51,7 @@ def main(arguments: list[str]) -> None:
     if "--help" in arguments or "-h" in arguments:
         say(_HELP)
         return
-    for argument in arguments:
-        if argument.startswith(
-            ("--config-dir", "--config-name", "--config-path", "-cd", "-cn", "-cp")
-        ):
-            raise TagmaError(
-                f"{argument}: clients compose the settings themselves and would not see it; use "
-                "'hydra.searchpath=[file://FOLDER]' instead"
-            )
+    arguments = run_arguments(arguments)
     if not any(argument.startswith("-") for argument in arguments):
         check(compose(arguments))
     sys.argv = ["tagma run", *arguments]
@@ -78,7 +72,9 @@ def main(arguments: list[str]) -> None:
         overrides = [text for text in arguments if not text.startswith("-")]
         raise explain_outside(error, overrides) from None
     except OSError as error:
-        raise TagmaError(f"the run folder cannot be made: {error}") from None
+        raise TagmaError(
+            f"hydra.run.dir={error.filename}: cannot be made ({error.strerror})"
+        ) from None
     if failures:
         raise failures[0]
 

@@ -28,10 +28,13 @@ Model = TypeVar("Model", bound=BaseModel)
 def locate(path: str, key: str) -> Callable[..., Any]:
     """Import the object that a dotted path names; `key` is the setting that holds the path."""
     module_name, _, name = path.rpartition(".")
+    if module_name.startswith("."):
+        raise SettingError(key, path, "must be a whole path, as in package.module.name")
     try:
         found = getattr(import_module(module_name), name)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise SettingError(key, path, f"cannot be imported ({error})") from None
+    except Exception as error:  # a module of the user's own may do anything when it is imported
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingError(key, path, f"cannot be imported ({reason})") from None
     if not callable(found):
         raise SettingError(key, path, "is not a class or function")
     return found

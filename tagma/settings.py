@@ -118,7 +118,7 @@ def _composed(overrides: tuple[str, ...]) -> DictConfig:
     with _LOCK, _own_hydra():
         try:
             return hydra_compose("config", list(overrides))
-        except HydraException as error:
+        except (HydraException, ValueError) as error:  # the latter for an empty key
             raise explain(error, overrides) from None
 
 
@@ -169,7 +169,7 @@ def split_overrides(text: str) -> list[str]:
         raise TagmaError(f"overrides={text!r}: cannot be split ({error})") from None
 
 
-def explain(error: HydraException, overrides: Sequence[str]) -> TagmaError:
+def explain(error: Exception, overrides: Sequence[str]) -> TagmaError:
     """Hydra's error as one line that names the override, and what would be allowed."""
     if (about := hint(overrides, error)) is not None:
         return TagmaError(about)
@@ -207,7 +207,8 @@ def _known_keys(overrides: Sequence[str], wrong: str) -> list[str]:
     node = OmegaConf.select(config, group) if group else config
     if not OmegaConf.is_dict(node):
         return sorted(str(key) for key in config)
-    return [f"{group}.{key!s}" if group else str(key) for key in node if key != "_target_"]
+    known = [f"{group}.{key!s}" if group else str(key) for key in node if key != "_target_"]
+    return known if group else [*known, "preset"]
 
 
 def _first_line(error: Exception) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from tagma.atomic_file import whole_file
 from tagma.server.results.events import RoundFinished
@@ -87,7 +87,9 @@ def write_clusters(folder: Path, recorder: Recorder) -> None:
         "projection": plane,
         "origin": origin,
     }
-    save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, folder / MODELS)
+    # Not `save_file`, whose errors are not OSErrors when the disk is full.
+    content = save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
+    (folder / MODELS).write_bytes(content)
 
 
 def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:

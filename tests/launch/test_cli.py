@@ -164,6 +164,13 @@ def test_a_mistake_ends_a_process_with_code_2_and_one_line(tmp_path):
         (["run", "-x"], "-x: there is no such option; known: --help --hydra-help --version --cfg "
          "--resolve --package --run --multirun --shell-completion --config-path --config-name "
          "--config-dir --experimental-rerun --info"),
+        (["run", "attack=signflip"],
+         "attack=signflip: there is no such choice; did you mean sign_flip?"),
+        (["run", "aggregation=krum,median"],
+         "aggregation=krum,median: several values are several runs and need -m"),
+        (["run", "presett=tagma"], "presett=tagma: there is no such setting; did you mean preset?"),
+        (["run", "task._target_=.x.y"],
+         "task._target_=.x.y: must be a whole path, as in package.module.name"),
         (["assign"], "tagma assign needs FOLDER, DATA; see tagma assign --help"),
         (["assign", "a", "b", "c"], "c: is one word too many; see tagma assign --help"),
         (["resume"], "tagma resume needs FOLDER; see tagma resume --help"),
