@@ -5,7 +5,7 @@ shows the attack all updates of the round and replaces those of the Byzantine cl
 same attack works on every engine.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -20,17 +20,30 @@ from tagma.attacks.schedule import Adversary
 from tagma.errors import FederationError
 from tagma.grid_wrapper import PassingGrid
 from tagma.rng import stream
-from tagma.strategies.replies import Reply, check_replies
 from tagma.wire import MODEL, UPDATE, pack, round_of, unpack_any
 
 Rehearsal = Callable[[Labels, Array], float]
 """From the numbers of all clients that answer (m,) and what they would send (m, d) to the harm."""
 
 
-class Identify(Protocol):
-    """From sound replies to the clients behind all nodes."""
+class SoundReply(Protocol):
+    """A reply that the strategy will use."""
 
-    def __call__(self, usable: list[Reply], *, introductions: bool) -> dict[int, int]:
+    @property
+    def node(self) -> int:
+        """Who sent it."""
+
+    @property
+    def vector(self) -> Array:
+        """What it holds."""
+
+
+class SoundReplies(Protocol):
+    """The strategy's own check: from replies to those it will use, with their clients."""
+
+    def __call__(
+        self, replies: list[Message], *, introductions: bool
+    ) -> Sequence[tuple[int, SoundReply]]:
         """Changes nothing."""
 
 
@@ -47,7 +60,7 @@ class AttackedGrid(PassingGrid):
     """A Grid whose Byzantine clients collude; who they are is known by client number.
 
     `groups` is the true group of every client, -1 for none; None if the task knows no groups.
-    Which replies are sound and which client sent them is the strategy's to say (`identify`).
+    Which replies are sound and which client sent them is the strategy's to say (`sound`).
     """
 
     def __init__(
@@ -56,17 +69,15 @@ class AttackedGrid(PassingGrid):
         adversary: Adversary,
         *,
         groups: Labels | None,
-        identify: Identify,
+        sound: SoundReplies,
         rehearsal: Rehearsal,
-        dim: int,
         seed: int,
     ) -> None:
         super().__init__(grid)
         self._adversary = adversary
         self._groups = np.zeros_like(adversary.byzantine, dtype=int) if groups is None else groups
-        self._identify = identify
+        self._sound = sound
         self._rehearsal = rehearsal
-        self._dim = dim
         self._seed = seed
         self._introduced: dict[int, _Answer] = {}
         """The honest clients' local models, as they came."""
@@ -90,13 +101,10 @@ class AttackedGrid(PassingGrid):
             instruction = asked.get(reply.metadata.reply_to_message_id)
             if instruction is not None:
                 answered.setdefault(instruction.metadata.dst_node_id, reply)
-        nodes = {name: message.metadata.dst_node_id for name, message in asked.items()}
-        usable, _ = check_replies(nodes, replies, length=self._dim, first_round=introductions)
-        client_of = self._identify(usable, introductions=introductions)
         answers = {}
-        for sound in usable:
-            reply, client = answered[sound.node], client_of.get(sound.node)
-            if client is not None and client < len(self._groups):
+        for client, sound in self._sound(replies, introductions=introductions):
+            if client < len(self._groups):
+                reply = answered[sound.node]
                 instruction = asked[reply.metadata.reply_to_message_id]
                 answers[client] = _Answer(instruction, reply, sound.vector)
         if introductions:

@@ -34,7 +34,7 @@ class LocalView:
     model: Array | None
     """The model it received; None in the first round."""
     past: list[Array]
-    """Its last honest updates of this stage before this one, oldest first; see `remembers`."""
+    """Its last honest updates by this kind of work, oldest first; see `remembers`."""
     random: np.random.Generator
     """Its own random stream of this round."""
 

@@ -72,7 +72,7 @@ def _squad(settings: Settings, context: Context) -> Squad | None:
 
 
 def client_number(context: Context) -> int:
-    """The number of the client that a client plays."""
+    """The number of the client that a node plays."""
     return int(context.node_config["partition-id"])
 
 

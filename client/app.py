@@ -1,4 +1,4 @@
-"""The Flower ClientApp: one function per instruction, each a few lines around `Client`."""
+"""The Flower ClientApp: one function per instruction, each a few lines around `LocalClient`."""
 
 from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp

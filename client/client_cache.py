@@ -19,7 +19,7 @@ _clients: dict[tuple[str, int, LocalAttack | None], LocalClient] = {}
 
 
 def client_of(context: Context, round_number: int) -> LocalClient:
-    """The client that a Flower client plays in a round."""
+    """The client that a node plays in a round."""
     text = str(context.run_config["overrides"])
     settings = settings_from(text)
     attack = local_attack(settings, context, round_number)

@@ -38,7 +38,7 @@ Settings are Hydra overrides, group=choice or group.setting=value:
   tagma run                                          the paper's setting, 30 % Byzantine clients
   tagma run attack=sign_flip attack.fraction=0.2     another attack, fewer Byzantine clients
   tagma run clustering=kmeans aggregation=mean       no protection
-  tagma run engine=ray task.clients=20 rounds=5     clients in several processes
+  tagma run engine=ray task.clients=20 rounds=5      clients in several processes
   tagma run hydra.run.dir=my_results                 choose the output folder
   tagma run -m seed=0,1,2                            several runs (Hydra's multirun)
 

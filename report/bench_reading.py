@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tagma.errors import TagmaError
 from tagma.report.bench_data import Bench, BenchAxis, BenchCell
 from tagma.report.folder_files import csv_rows, readable
 from tagma.report.run_data import Curve
@@ -38,6 +39,11 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
     )
     metric = str(index.get("metric") or "estimation_error")
     metrics = {metric, REFERENCE, "misclustering", *map(str, index.get("metrics") or ())}
+    rows = csv_rows(folder / TABLE, required=True)
+    if rows and "error_without_liars" in rows[0]:
+        raise TagmaError(
+            f"{folder / TABLE}: error_without_liars is called {REFERENCE} now; run the grid again"
+        )
     times = {row["cell"]: _numbers(row, _TIMES) for row in csv_rows(folder / "timings.csv")}
     errors = _curves(folder / "rounds.csv", "round", "estimation_error")
     shares = _curves(folder / "iterations.csv", "iteration", "misclustering")
@@ -53,7 +59,7 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
             error_curve=errors.get(row["cell"]),
             misclustering_curve=shares.get(row["cell"]),
         )
-        for row in csv_rows(folder / TABLE, required=True)
+        for row in rows
     )
     settings = index.get("settings")
     return Bench(

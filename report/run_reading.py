@@ -42,6 +42,10 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
     error, error_curve = _scored(metrics, "estimation_error")
     oracle, oracle_curve = _scored(metrics, "oracle_error")
     suspect = bool(metrics.get("oracle_suspect"))
+    if "oracle_without_liars" in metrics:
+        raise TagmaError(
+            f"{folder}: oracle_without_liars is called oracle_without_byzantine now; run it again"
+        )
     clusters, how = _clusters(metrics), metrics.get("clustering") or {}
     clients = [_client(row) for row in _client_rows(folder / "clusters.csv")]
     known = misclustering is not None or any(one.honest is not None for one in clusters)
@@ -87,8 +91,8 @@ def _client_rows(path: Path) -> list[dict[str, str]]:
     rows = csv_rows(path)
     if rows and "client" not in rows[0]:
         older = "machine" in rows[0]
-        why = "this run is of an older version of Tagma: run it again" if older else "damaged"
-        raise TagmaError(f"{path}: it has no column `client`; {why}")
+        why = "`machine` of an older version is called `client` now: run it again"
+        raise TagmaError(f"{path}: it has no column `client`; {why if older else 'damaged'}")
     return rows
 
 

@@ -69,9 +69,8 @@ def _run_all(
             grid,
             adversary,
             groups=None if truth is None else truth.labels,
-            identify=strategy.identify,
+            sound=strategy.sound,
             rehearsal=rehearsal_of(algorithm, lambda: strategy.state, truth, adversary.byzantine),
-            dim=task.dim,
             seed=settings.seed,
         )
     _wait_for_nodes(grid, task.clients, settings.start_timeout)

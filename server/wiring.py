@@ -23,7 +23,7 @@ from tagma.strategies.rule_choice import aggregator_of
 from tagma.tasks.task_choice import task_of
 
 _USUAL_TOLERANCE = 0.4
-"""Of aggregations that bear up to a half, a little less."""
+"""Of aggregations that tolerate up to a half, a little less."""
 _OURS = ("init", "restarts", "correct", "extra_clusters")
 """The settings of the group `clustering` that are used here; the others are the method's own."""
 

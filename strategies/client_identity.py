@@ -1,10 +1,10 @@
 """Which node plays which client.
 
 Flower's node ids are random, so clients have numbers: those they give themselves when they send
-their local model. A number that is claimed twice in round 1 is nobody's: its claimants take part
-under new numbers, after all others. Later, a node keeps its seat while it is away. A node without a
-seat may be a newcomer or one that comes back under another id, for example because the server was
-resumed: it takes the seat of the number it claims only if it sends the local model that this
+their local model. A number that is claimed twice in round 1 belongs to no client: its claimants
+take part under new numbers, after all others. Later, a node keeps its number while it is away. A
+node without a number may be a newcomer or one that comes back under another id, for example because
+the server was resumed: it takes the number it claims only if it sends the local model that this
 client joined with, and only while no node that is there holds it: members of a small cluster can
 work out each other's local models. Everybody else gets a number that is free.
 """
@@ -20,7 +20,7 @@ _TRIES = 3
 """How often a node that does not answer is asked for its local model."""
 
 
-class Seats:
+class ClientIdentity:
     """The nodes that take part, by node id."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Seats:
         self._tries: Counter[int] = Counter()
 
     def first(self, usable: list[Reply]) -> None:
-        """Seat everybody after round 1."""
+        """Number everybody after round 1."""
         claims = Counter(reply.client for reply in usable)
         free = max((number for number in claims if number is not None), default=-1) + 1
         for reply in usable:
@@ -40,7 +40,7 @@ class Seats:
                 self.client_of[reply.node] = free
                 free += 1
 
-    def unseated(self, online: set[int]) -> list[int]:
+    def unknown_nodes(self, online: set[int]) -> list[int]:
         """The nodes that may still be asked for their local model, in order."""
         return sorted(online - self.client_of.keys() - self._refused)
 
@@ -52,12 +52,12 @@ class Seats:
                 self._refused.add(rejection.node)
 
     def take(self, reply: Reply, state: State, online: set[int]) -> tuple[int, bool]:
-        """Seat a node after round 1: its client, and whether that client is a known one."""
+        """Number a node after round 1: its client, and whether that client is a known one."""
         client = reply.client
         row = None if client is None else state.row_of(client)
         if client is not None and row is not None:
             same = np.allclose(reply.vector, state.local_models[row], rtol=1e-6, atol=1e-12)
-            holders = {node for node, seat in self.client_of.items() if seat == client}
+            holders = {node for node, held in self.client_of.items() if held == client}
             if same and not holders & online:
                 for node in holders:
                     del self.client_of[node]
@@ -68,3 +68,13 @@ class Seats:
             client = int(state.clients[-1]) + 1
         self.client_of[reply.node] = client
         return client, False
+
+    def claims(self, usable: list[Reply]) -> dict[int, int]:
+        """The numbers that nodes claim, by node: those that are claimed once and not taken."""
+        times = Counter(reply.client for reply in usable)
+        taken = set(self.client_of.values())
+        return {
+            reply.node: reply.client
+            for reply in usable
+            if reply.client is not None and times[reply.client] == 1 and reply.client not in taken
+        }

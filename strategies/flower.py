@@ -5,13 +5,12 @@ that has a cluster its model, and advances the algorithm with the replies that a
 are ordered by their numbers (`tagma.strategies.client_identity`), so that the result depends
 neither on node ids, which are random, nor on the order of replies.
 
-Nodes that are there but have no seat, because they came late or the server was resumed, are asked
-for their local model by `invite` and seated by `welcome`, between two rounds. Flower's own
+Nodes that are there but have no number, because they came late or the server was resumed, are asked
+for their local model by `invite` and known by `welcome`, between two rounds. Flower's own
 `Strategy.start` does not know these two; `tagma.server.rounds` does.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -24,7 +23,7 @@ from flwr.serverapp.strategy import Strategy
 from tagma.arrays import Array, Labels
 from tagma.errors import FederationError
 from tagma.strategies.algorithms.three_stage import NO_CLUSTER, Algorithm, State
-from tagma.strategies.client_identity import Seats
+from tagma.strategies.client_identity import ClientIdentity
 from tagma.strategies.quorum import enough_replies
 from tagma.strategies.replies import ABSENT, Rejection, Reply, check_losses, check_replies
 from tagma.wire import CONFIG, MODEL, ROUND, pack
@@ -79,7 +78,7 @@ class ThreeStage(Strategy):
         self.on_round = on_round
         self.state = state
         self.losses: dict[int, float] = {}
-        self._seats = Seats()
+        self._identity = ClientIdentity()
         self._online: set[int] = set()
         self._round = Round(_FIRST)
         self._dropped: list[Rejection] = []
@@ -87,17 +86,17 @@ class ThreeStage(Strategy):
         self._sent_at = 0.0
 
     def invite(self, server_round: int, grid: Grid) -> list[Message]:
-        """Ask nodes that have no seat for their local model; before any round but the first."""
+        """Ask nodes that have no number for their local model; before any round but the first."""
         self._round = Round(server_round)
         self._online = set(grid.get_node_ids())
-        return self._send(_introductions(self._seats.unseated(self._online)))
+        return self._send(_introductions(self._identity.unknown_nodes(self._online)))
 
     def welcome(self, replies: Iterable[Message]) -> None:
-        """Seat the nodes that answered: in the cluster they were in, the nearest, or none."""
+        """Number the nodes that answered: in the cluster they were in, the nearest, or none."""
         usable, rejections = self._receive(replies, introductions=True)
         assert self.state is not None
         for reply in _by_claim(usable):
-            client, known = self._seats.take(reply, self.state, self._online)
+            client, known = self._identity.take(reply, self.state, self._online)
             if known:
                 self._round.returned.append(client)
             else:
@@ -105,7 +104,7 @@ class ThreeStage(Strategy):
                 self.state = self.algorithm.admit(
                     self.state, client, reply.vector, self._round.number
                 )
-        self._seats.refuse(rejections)
+        self._identity.refuse(rejections)
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -154,27 +153,25 @@ class ThreeStage(Strategy):
     ) -> MetricRecord | None:
         """Keep the loss that every client reports; unusable ones are left out."""
         losses = check_losses(self._sent_nodes(), replies)
-        self.losses = {self._seats.client_of[node]: loss for node, loss in losses.items()}
+        self.losses = {self._identity.client_of[node]: loss for node, loss in losses.items()}
         return None
 
     def summary(self) -> None:
         """Nothing to add to what Flower logs."""
 
-    def identify(self, usable: list[Reply], *, introductions: bool) -> dict[int, int]:
-        """The client behind every node, by seat or, for introductions, by claim; changes nothing.
+    def sound(self, replies: Iterable[Message], *, introductions: bool) -> list[tuple[int, Reply]]:
+        """The usable replies of the present exchange with their clients; changes nothing.
 
-        A number that is claimed twice, or taken, is nobody's.
+        For whoever stands between the grid and this strategy. A client is known by its node or,
+        in introductions, by its claim; a number that is claimed twice or taken belongs to no one.
         """
-        seated = self._seats.client_of
-        if not introductions:
-            return seated
-        claims = Counter(reply.client for reply in usable)
-        taken = set(seated.values())
-        return seated | {
-            reply.node: reply.client
-            for reply in usable
-            if reply.client is not None and claims[reply.client] == 1 and reply.client not in taken
-        }
+        usable, _ = check_replies(
+            self._sent_nodes(), replies, length=self.dim, first_round=introductions
+        )
+        client_of = self._identity.client_of
+        if introductions:
+            client_of = client_of | self._identity.claims(usable)
+        return [(client_of[reply.node], reply) for reply in usable if reply.node in client_of]
 
     def _send(self, messages: list[Message]) -> list[Message]:
         self._sent = messages
@@ -205,8 +202,8 @@ class ThreeStage(Strategy):
             raise FederationError(
                 f"no client sent a usable local model ({reasons or 'there are no clients'})"
             )
-        self._seats.first(usable)
-        self._seats.refuse(rejections)
+        self._identity.first(usable)
+        self._identity.refuse(rejections)
         clients, local_models = self._stack(usable)
         self.state = self.algorithm.begin(clients, local_models)
 
@@ -222,7 +219,7 @@ class ThreeStage(Strategy):
 
     def _stack(self, usable: list[Reply]) -> tuple[Labels, Array]:
         """Clients in ascending order, and their vectors as rows; the round remembers them."""
-        by_client = {self._seats.client_of[reply.node]: reply.vector for reply in usable}
+        by_client = {self._identity.client_of[reply.node]: reply.vector for reply in usable}
         clients = np.array(sorted(by_client), dtype=np.int64)
         rows = [by_client[client] for client in clients.tolist()]
         self._round.clients = clients
@@ -231,8 +228,8 @@ class ThreeStage(Strategy):
 
     def _named(self, rejection: Rejection) -> int | None:
         """The client behind a rejection; a number that another node holds is not believed."""
-        known = self._seats.client_of.get(rejection.node)
-        if known is not None or rejection.client in self._seats.client_of.values():
+        known = self._identity.client_of.get(rejection.node)
+        if known is not None or rejection.client in self._identity.client_of.values():
             return known
         return rejection.client
 
@@ -252,7 +249,7 @@ class ThreeStage(Strategy):
             record[MODEL] = pack(model)
             records.append(record)
         label = dict(zip(self.state.clients.tolist(), self.state.labels.tolist(), strict=True))
-        node_of = {client: node for node, client in self._seats.client_of.items()}
+        node_of = {client: node for node, client in self._identity.client_of.items()}
         messages, absent = [], []
         for client, cluster in label.items():
             if cluster == NO_CLUSTER:

@@ -1,4 +1,4 @@
-"""Linear regressions with heavy-tailed noise, and a loss that bears it.
+"""Linear regressions with heavy-tailed noise, and a loss that withstands it.
 
 The targets are y = <x, w*_k> + noise * t, where t follows Student's distribution with `freedom`
 degrees of freedom: its variance is infinite up to 2, its mean does not exist up to 1. The loss of

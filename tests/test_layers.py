@@ -17,8 +17,7 @@ LAYERS = (
 )  # fmt: skip
 """From the bottom up; what is in one layer does not import each other, but for the next line."""
 NEIGHBOURS = {
-    ("strategies", "tasks"), ("attacks", "tasks"), ("attacks", "strategies"),
-    ("tasks", "strategies"), ("tagma", "conf"),
+    ("strategies", "tasks"), ("attacks", "tasks"), ("tasks", "strategies"), ("tagma", "conf"),
 }  # fmt: skip
 HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in layer}
 LAZY = {"tagma/__init__.py", "launch/cli.py"}

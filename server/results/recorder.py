@@ -27,7 +27,7 @@ _DIVERGED = 1e100
 class Recorder:
     """The memory of a run; `observe_round` is the strategy's callback.
 
-    `tolerance` is the share of Byzantine clients in a cluster that the aggregation bears.
+    `tolerance` is the share of Byzantine clients in a cluster that the aggregation tolerates.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Recorder:
         self.state = outcome.state
         self._last = outcome
         self.messages += outcome.sent
-        for seated in outcome.returned:
-            self.returned.setdefault(seated, []).append(outcome.number)
+        for known in outcome.returned:
+            self.returned.setdefault(known, []).append(outcome.number)
         for cluster in outcome.kept:
             self.kept.setdefault(cluster, []).append(outcome.number)
         for client, reason in outcome.rejected:

@@ -16,7 +16,7 @@ class Optimiser(Protocol):
     def next_model(self, model: Array, aggregate: Array) -> Array:
         """The cluster's next model."""
 
-    def ways(self, models: Array, updates: Array) -> Array:
+    def directions(self, models: Array, updates: Array) -> Array:
         """How clients want to move away from the models that they received, as gradients do."""
 
 
@@ -32,7 +32,7 @@ class GradientStep:
         """One gradient step."""
         return model - self.step * aggregate
 
-    def ways(self, models: Array, updates: Array) -> Array:
+    def directions(self, models: Array, updates: Array) -> Array:
         """The gradients themselves."""
         return updates
 
@@ -52,6 +52,6 @@ class LocalSteps:
         """The aggregate of the clients' models."""
         return aggregate
 
-    def ways(self, models: Array, updates: Array) -> Array:
+    def directions(self, models: Array, updates: Array) -> Array:
         """From what they sent to what they received."""
         return models - updates

@@ -157,8 +157,8 @@ class ThreeStageAlgorithm:
         rows = np.searchsorted(state.clients, clients)
         labels = state.labels[rows]
         received = state.models[labels]
-        ways = self._optimiser.ways(received, updates)
-        replies = Replies(rows, labels, received, state.local_models[rows], ways)
+        directions = self._optimiser.directions(received, updates)
+        replies = Replies(rows, labels, received, state.local_models[rows], directions)
         counts, standing = self._screening.judge(state.standing, replies)
         models = state.models.copy()
         for cluster in np.unique(labels[counts]):

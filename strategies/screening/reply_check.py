@@ -53,8 +53,8 @@ def strikes(
     """Which replies strike out, shape (m,).
 
     `models` are those that the clients received, `local_models` those that they claimed, `replies`
-    the gradients or the ways they went, all of shape (m, d). Medians and spreads are those of the
-    rows in `judges`, by default all. Cost O(m d).
+    the gradients or the directions they went, all of shape (m, d). Medians and spreads are those of
+    the rows in `judges`, by default all. Cost O(m d).
     """
     judges = np.ones(len(models), dtype=bool) if judges is None else judges
     claimed = models - local_models

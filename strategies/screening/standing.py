@@ -73,8 +73,8 @@ class Replies:
     """The models that they received."""
     local_models: Array
     """The local models that they claimed."""
-    ways: Array
-    """Gradients, or the ways the clients went: their model minus their reply."""
+    directions: Array
+    """Gradients, or the directions the clients went: their model minus their reply."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Screening:
             odd = strikes(
                 replies.models,
                 replies.local_models,
-                replies.ways,
+                replies.directions,
                 judges=counting,
                 limits=self.limits,
             )
@@ -121,22 +121,22 @@ def _readmit(standing: Standing, replies: Replies, used: Mask, odd: Mask) -> Sta
     evidence = standing.evidence.copy()
     waiting = standing.quarantined[replies.rows]
     for cluster in np.unique(replies.labels[waiting]):
-        peers = replies.ways[used & (replies.labels == cluster)]
+        peers = replies.directions[used & (replies.labels == cluster)]
         asking = np.flatnonzero(waiting & (replies.labels == cluster))
         if len(peers) < _JUDGES:
             continue
-        fits = _among(replies.ways[asking], peers) & ~odd[asking]
+        fits = _among(replies.directions[asking], peers) & ~odd[asking]
         rows = replies.rows[asking]
         evidence[rows] = np.where(fits, evidence[rows] + 1, 0)
     freed = evidence >= _EVIDENCE
     return replace(standing, quarantined=standing.quarantined & ~freed, evidence=evidence)
 
 
-def _among(ways: Array, peers: Array) -> Mask:
+def _among(directions: Array, peers: Array) -> Mask:
     """Which rows, of others, lie in the ball of the peers."""
     centre = peers.mean(axis=0)
     distances = np.linalg.norm(peers - centre, axis=1)
     ball = balls_around(distances, np.zeros(len(peers), dtype=np.int64), 1, peers.shape[1])
     reach = ball.radii[0] * newcomers_room(len(peers))
-    inside: Mask = np.linalg.norm(ways - centre, axis=1) <= reach
+    inside: Mask = np.linalg.norm(directions - centre, axis=1) <= reach
     return inside

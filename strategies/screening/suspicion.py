@@ -1,7 +1,7 @@
 """Clusters that cannot be trusted, found without the truth from what their clients sent.
 
-When Byzantine clients are more than an aggregation bears, its result looks like any other number.
-Three signs give them away, each measured against what honest noise explains:
+When Byzantine clients are more than an aggregation tolerates, its result looks like any other
+number. Three signs give them away, each measured against what honest noise explains:
 
 - they disagree: too many replies are far from where most are. Honest replies of d entries with
   standard deviation s are about s sqrt(d) away; twice that is too far.
@@ -56,7 +56,7 @@ def suspicions(
 
     `labels` and `replies` are those of one round of stage III, `models` what it led to,
     `local_models` the local models that were clustered. `tolerance` is the share of Byzantine
-    clients that the aggregation bears.
+    clients that the aggregation tolerates.
     """
     members = [replies[labels == k] for k in range(clustering.k)]
     noise = _noise(members)

@@ -11,7 +11,6 @@ from tagma.choices import CONF, choices, groups
 PAGE = (Path(__file__).parents[2] / "docs/running.md").read_text()
 ROWS = dict(re.findall(r"^\| `(\w+)` \| .*? \| (.*) \|$", PAGE, re.MULTILINE))
 NOT_ITS_SUBJECT = {"bench"}
-OF_ALGORITHMS = {"quarantine", "readmission", "reply_check", "spectral_filter"}
 
 
 @pytest.mark.parametrize("group", sorted({*groups()} - NOT_ITS_SUBJECT - {"attack"}))
@@ -22,4 +21,4 @@ def test_the_row_of_a_group_has_all_its_choices_and_no_others(group):
 def test_every_setting_of_the_top_level_is_named():
     line = PAGE.partition("At the top level:")[2].partition("\n\n")[0]
     there = set(yaml.safe_load((CONF / "config.yaml").read_text())) - {"defaults", "hydra"}
-    assert set(re.findall(r"`(\w+)`", line)) == there - OF_ALGORITHMS - {"resume"}
+    assert set(re.findall(r"`(\w+)`", line)) == there - {"resume"}

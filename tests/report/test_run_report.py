@@ -116,7 +116,7 @@ def test_a_folder_without_metrics_is_an_error(tmp_path: Path) -> None:
     [
         ("metrics.json", "[]", "damaged"),
         ("metrics.json", '{"clusters": [{"size": 1e999}]}', "damaged"),
-        ("clusters.csv", "machine,assigned\n0,0\n", "older version of Tagma: run it again"),
+        ("clusters.csv", "machine,assigned\n0,0\n", "is called `client` now: run it again"),
         ("clusters.csv", "assigned\n0\n", "no column `client`"),
         ("clusters.csv", "client,x\n0,left\n", "damaged"),
         ("models.safetensors", "no tensors", "damaged"),
