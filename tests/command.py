@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from importlib import invalidate_caches
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -65,6 +66,10 @@ def _as_it_was(cwd: Path) -> Iterator[None]:
     handler, modules = signal.getsignal(signal.SIGTERM), set(sys.modules)
     loggers = [logging.getLogger(name) for name in (None, "flwr", "tagma.tasks")]
     kept = [(list(each.handlers), each.level, each.propagate) for each in loggers]
+    for name, module in list(sys.modules.items()):  # plugins of other tests, by the same names
+        if "pytest-of-" in str(getattr(module, "__file__", "")):
+            del sys.modules[name]
+    invalidate_caches()
     os.chdir(cwd)
     try:
         with patch.dict(os.environ):

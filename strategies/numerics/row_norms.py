@@ -5,8 +5,8 @@ import numpy as np
 from tagma.arrays import Array
 from tagma.strategies.numerics.row_blocks import Rows
 
-_ENTRIES = 2**18
-"""Of a block."""
+_ENTRIES, _FEW = 2**18, 16
+"""Of a block; fewer rows than these get no wider ones."""
 
 
 def norms(rows: Rows) -> Array:
@@ -28,7 +28,7 @@ def norms(rows: Rows) -> Array:
 
 def _squares(rows: Rows, dtype: np.dtype[np.float64]) -> Array:
     squares = np.zeros(len(rows))
-    for _, block in rows.blocks(max(1024, _ENTRIES // len(rows))):
+    for _, block in rows.blocks(max(1024, _ENTRIES // max(len(rows), _FEW))):
         block = block.astype(dtype, copy=False)
         squares += np.einsum("ij,ij->i", block, block)
     return squares

@@ -5,7 +5,7 @@ import pytest
 
 from tagma.counts import ceil_of, floor_of
 from tagma.strategies import aggregation
-from tagma.strategies.numerics.assumed_byzantine import count
+from tagma.strategies.numerics.byzantine_count import byzantine_count
 
 ODD = [(0.29, 100, 29), (0.57, 100, 57), (0.58, 50, 29), (0.07, 100, 7), (0.1, 30, 3)]
 """share * number is a whole number on paper, but not always in floating point."""
@@ -31,7 +31,7 @@ def test_a_share_between_two_whole_numbers_is_rounded():
 
 
 def test_29_percent_of_100_byzantine_clients_are_29():
-    assert count(0.29, 100, 49) == 29
+    assert byzantine_count(0.29, 100, 49) == 29
 
 
 def test_a_trimmed_mean_of_29_percent_drops_29_of_100():
