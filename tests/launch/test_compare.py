@@ -8,7 +8,7 @@ from tests.conftest import SMALL
 def test_one_federation_three_ways(capsys):
     main([*SMALL, "rounds=1", "attack=none"])
     out = capsys.readouterr().out
-    for way in ("not robust", "preset=paper", "preset=tagma", "no Byzantine clients"):
+    for way in ("not robust", "preset=paper", "preset=tagma", "nobody Byzantine"):
         assert way in out
 
 
@@ -35,5 +35,5 @@ def test_progress_names_the_way_it_is_on(capsys, monkeypatch):
     monkeypatch.setattr("tagma.launch.progress_bar._PAUSE", -1.0)
     main([*SMALL, "rounds=1", "attack=none"])
     progress = capsys.readouterr().err
-    for way in ("not robust", "preset=paper", "preset=tagma", "no Byzantine clients"):
+    for way in ("not robust", "preset=paper", "preset=tagma", "nobody Byzantine"):
         assert way in progress
