@@ -1,0 +1,83 @@
+"""What server and clients exchange, as arrays: one request, and the replies to it.
+
+An algorithm makes requests and learns from replies (`tagma.strategies.algorithms.algorithm`), an
+omniscient attack changes replies (`tagma.attacks.collusion`), and whoever carries them between
+server and clients, Flower or the vectorised engine, needs to know neither.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tagma.arrays import Array, Labels, Mask
+
+NO_MODEL = -1
+"""In `which`: this client has no model, so it is neither trained nor evaluated."""
+
+FIT, GRADIENT, TRAIN = "local_model", "gradient", "local"
+"""What clients can be asked for: the minimiser of their own loss, the gradient of it at a model, a
+model after local training."""
+INTRODUCE, EVALUATE = "introduce", "evaluate"
+"""What is asked for around it: who a client is, and how good a model is."""
+CHOICE = "choice"
+"""The number that a client reports who got several models: the row of the one it went on with."""
+PROXIMAL = "proximal"
+"""The setting of local training with FedProx's pull towards the received model."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A number that replies report beside their vector; without it a reply is dropped."""
+
+    low: float
+    high: float
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """What clients are asked for in one exchange."""
+
+    work: str
+    clients: Labels
+    """Whom, in ascending order, shape (m,)."""
+    models: Array
+    """What is sent, shape (K, d); of no rows where clients need no model."""
+    which: Labels | None
+    """The row of `models` that each client gets, shape (m,); None: everybody gets all rows."""
+    settings: Mapping[str, float] = field(default_factory=dict)
+    """Numbers that the clients' work needs."""
+    expects: Mapping[str, Expected] = field(default_factory=dict)
+    """What replies report beside their vector."""
+
+    def rows(self, clients: Labels) -> Labels:
+        """The rows of `models` that these clients received."""
+        assert self.which is not None
+        return self.which[np.searchsorted(self.clients, clients)]
+
+    def received(self, clients: Labels) -> Array:
+        """The model that each of these clients received, one row each."""
+        return self.models[self.rows(clients)]
+
+
+@dataclass(frozen=True)
+class Replies:
+    """What came back and is usable, in ascending order of the clients; rows belong together."""
+
+    clients: Labels
+    """Shape (r,)."""
+    vectors: Array
+    """Shape (r, d)."""
+    examples: Labels
+    """How many examples each client says it has, shape (r,)."""
+    extras: Mapping[str, Array] = field(default_factory=dict)
+    """What else was expected, each of shape (r,)."""
+
+    def __len__(self) -> int:
+        return len(self.clients)
+
+    def only(self, chosen: Mask) -> "Replies":
+        """The replies of some."""
+        extras = {name: values[chosen] for name, values in self.extras.items()}
+        return Replies(self.clients[chosen], self.vectors[chosen], self.examples[chosen], extras)
