@@ -63,7 +63,7 @@ class LocalAttack:
 
     def data(self, task: Task, client: int, random: np.random.Generator) -> Data:
         """The data that the client computes with; by default the honest ones."""
-        return task.data(client)
+        return task.train(client)
 
     def forge(self, honest: Array, view: LocalView) -> Array | None:
         """What is sent instead of the honest update, by default that itself; None: nothing."""

@@ -42,14 +42,14 @@ class LocalClient:
 
     def loss(self, model: Array) -> float:
         """The loss on held-out data."""
-        return self._task.loss(model, self._task.held_out(self.number))
+        return self._task.loss(model, self._task.test(self.number))
 
 
 def make_client(settings: Settings, number: int, attack: LocalAttack | None = None) -> LocalClient:
     """A client with its data, which a local attack may replace."""
     task = task_of(settings)
     if attack is None:
-        data = task.data(number)
+        data = task.train(number)
     else:
         data = attack.data(task, number, stream(settings.seed, "attack data", number))
     optimiser = build("optimiser", settings.choice("optimiser"))

@@ -10,7 +10,7 @@ Drawing one client's data, a loss and a gradient cost O(n d).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated
 
@@ -19,15 +19,18 @@ from annotated_types import Ge
 
 from tagma.arrays import Array
 from tagma.errors import SettingError
+from tagma.layout import Named
 from tagma.rng import stream
 from tagma.tasks.roles import cluster_labels
-from tagma.tasks.task import Data, Truth
+from tagma.tasks.task import Better, Data, Truth
 
 Count = Annotated[int, Ge(1)]
 
 
 class LinearMixture(ABC):
     """K linear models in R^d; a subclass says how targets follow scores, and the loss."""
+
+    metrics: Mapping[str, Better] = {"loss": "low"}
 
     def __init__(
         self,
@@ -78,11 +81,15 @@ class LinearMixture(ABC):
         """The coefficients of every cluster and the cluster of every client."""
         return self._truth
 
-    def data(self, client: int) -> Data:
+    def initial(self) -> Named:
+        """Zero."""
+        return {"coefficients": np.zeros(self.dim)}
+
+    def train(self, client: int) -> Data:
         """The n training examples of one client."""
         return self._draw(client, "data", self._coefficients(client))
 
-    def held_out(self, client: int) -> Data:
+    def test(self, client: int) -> Data:
         """N fresh examples of the same model."""
         return self._draw(client, "held-out data", self._coefficients(client))
 
@@ -109,6 +116,10 @@ class LinearMixture(ABC):
         """X^T s / n."""
         slopes = self._slopes(data.inputs @ model, data.targets)
         return slopes @ data.inputs / len(slopes)
+
+    def evaluate(self, model: Array, data: Data) -> dict[str, float]:
+        """The mean loss."""
+        return {"loss": self.loss(model, data)}
 
     def warnings(self) -> list[str]:
         """Near n = d a linear fit is unusable: its variance is infinite there."""

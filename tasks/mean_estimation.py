@@ -13,6 +13,7 @@ number of clients and their fraction, as in every task, so the task must know th
 Assumes that the feature matrix fits into memory. A client's data cost O(n d).
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -21,11 +22,12 @@ from annotated_types import Ge, Gt, Lt
 
 from tagma.arrays import Array, Labels
 from tagma.errors import SettingError
+from tagma.layout import Named
 from tagma.rng import stream
 from tagma.tasks.feature_clusters import FeatureClusters, feature_clusters
 from tagma.tasks.feature_data import Scaling
 from tagma.tasks.roles import byzantine_clients
-from tagma.tasks.task import Data, Truth
+from tagma.tasks.task import Better, Data, Truth
 
 Count = Annotated[int, Ge(1)]
 
@@ -37,6 +39,7 @@ class MeanEstimation:
     """K means in R^d, from splits of a feature matrix."""
 
     squared_distance: Literal[True] = True
+    metrics: Mapping[str, Better] = {"loss": "low"}
 
     def __init__(
         self,
@@ -83,13 +86,17 @@ class MeanEstimation:
         """The means of the clusters, and the cluster of every honest client."""
         return self._truth
 
-    def data(self, client: int) -> Data:
+    def initial(self) -> Named:
+        """Zero."""
+        return {"mean": np.zeros(self.dim)}
+
+    def train(self, client: int) -> Data:
         """The client's split, or for a Byzantine one n of the unused points."""
         if client in self._split_of:
             return self._rows(self._split_of[client][1])
         return self._rows(self._unused("data", client))
 
-    def held_out(self, client: int) -> Data:
+    def test(self, client: int) -> Data:
         """Other points of the cluster, n of them: those of other clients, and those on none.
 
         All others where they are fewer than n, and the client's own where there are no others.
@@ -118,6 +125,10 @@ class MeanEstimation:
     def gradient(self, model: Array, data: Data) -> Array:
         """The model minus the mean of the rows."""
         return model - data.inputs.mean(axis=0)
+
+    def evaluate(self, model: Array, data: Data) -> dict[str, float]:
+        """The mean loss."""
+        return {"loss": self.loss(model, data)}
 
     def warnings(self) -> list[str]:
         """Too few points for the Byzantine clients, or too few clients in a cluster."""

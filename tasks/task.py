@@ -1,9 +1,15 @@
 """What a learning problem offers to clients and to the server's evaluation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, Protocol, runtime_checkable
 
 from tagma.arrays import Array, Labels
+from tagma.layout import Layout, Named
+
+Better = Literal["low", "high"]
+"""Which values of a metric are good."""
 
 
 @dataclass(frozen=True)
@@ -13,22 +19,34 @@ class Data:
     inputs: Array
     targets: Array
 
+    def __len__(self) -> int:
+        return len(self.targets)
+
 
 @dataclass(frozen=True)
 class Truth:
-    """What a synthetic task knows and no strategy may see."""
+    """What a task with planted clusters knows and no strategy may see."""
 
-    centres: Array
-    """The risk minimiser of each cluster, shape (K, d)."""
     labels: Labels
     """The cluster that each client's data come from, shape (m,); -1 for none."""
+    centres: Array | None = None
+    """The risk minimiser of each cluster, shape (K, d), where there is one that is known."""
+
+    @property
+    def k(self) -> int:
+        """The number of true clusters."""
+        return len(self.centres) if self.centres is not None else int(self.labels.max()) + 1
 
 
 class Task(Protocol):
-    """A learning problem with the loss f(w; x) that clients minimise.
+    """A learning problem: data, a model and its loss.
 
-    A task that writes its loss only, in torch, gets both `loss` and `gradient` from
-    `tagma.tasks.torch_loss.TorchLoss`.
+    Its model is any set of named arrays, such as a torch module's state_dict. Everywhere but in
+    `initial` it is one vector of its parameters (`tagma.layout`), in the model's own precision.
+
+    A task that writes its loss only, in torch, gets `loss` and `gradient` from
+    `tagma.tasks.torch_loss.TorchLoss`; a torch module as its model is
+    `tagma.tasks.torch_module.TorchModule`.
 
     Everything a client needs comes from its own random stream: asking for the data of one client
     never makes those of another.
@@ -36,26 +54,39 @@ class Task(Protocol):
 
     clients: int
     clusters: int
-    dim: int
-    samples: int
 
-    def data(self, client: int) -> Data:
-        """The training examples of one client."""
+    metrics: Mapping[str, Better]
+    """What `evaluate` measures, and which way is good; the most telling one comes first."""
 
-    def held_out(self, client: int) -> Data:
-        """Fresh examples of the same distribution, for evaluation."""
+    def initial(self) -> Named:
+        """The arrays of the model that every client begins with."""
+
+    def train(self, client: int) -> Data:
+        """The training examples of one client; clients may have different numbers of them."""
+
+    def test(self, client: int) -> Data:
+        """Held-out examples for the client's model; with planted clusters those of its cluster."""
 
     def loss(self, model: Array, data: Data) -> float:
         """The mean loss of the model."""
 
     def gradient(self, model: Array, data: Data) -> Array:
-        """The gradient of the mean loss."""
+        """The gradient of the mean loss over these examples, all of a client's or a batch."""
+
+    def evaluate(self, model: Array, data: Data) -> Mapping[str, float]:
+        """Every metric of the model on the data, by the names of `metrics`."""
 
     def truth(self) -> Truth | None:
         """The true clusters, or None where nobody knows them."""
 
     def warnings(self) -> list[str]:
         """What a user should know about these settings before trusting the result."""
+
+
+@lru_cache(maxsize=32)
+def layout_of(task: Task) -> Layout:
+    """How the arrays of a task's model are one vector."""
+    return Layout.of(task.initial())
 
 
 @runtime_checkable
@@ -70,11 +101,16 @@ class SquaredDistance(Task, Protocol):
     """A task whose loss is ||w - x||^2 / 2, so that its local models are means."""
 
     squared_distance: Literal[True]
+    dim: int
+    """The number of coordinates."""
 
 
 @runtime_checkable
 class WithCoefficients(Task, Protocol):
     """A task whose data follow a coefficient vector, which an attack may replace."""
+
+    dim: int
+    """The number of coefficients."""
 
     def data_with(self, client: int, coefficients: Array) -> Data:
         """The training examples of one client, had its cluster other coefficients."""
@@ -86,3 +122,14 @@ class WithTargets(Task, Protocol):
 
     def opposite(self, targets: Array) -> Array:
         """The other class, or the number with the other sign."""
+
+
+@runtime_checkable
+class WithBuffers(Task, Protocol):
+    """A task whose model has buffers, which training changes and no gradient does."""
+
+    def step(self, model: Array, buffers: Named, data: Data) -> tuple[Array, Named]:
+        """The gradient of a batch, and the buffers after it."""
+
+    def evaluate_with(self, model: Array, buffers: Named, data: Data) -> Mapping[str, float]:
+        """`evaluate` with these buffers."""

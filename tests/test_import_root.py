@@ -241,7 +241,7 @@ def test_a_wheel_holds_tagma_and_nothing_else(wheel):
 @pytest.mark.parametrize("conf_is_package", [True, False], ids=["package", "folder"])
 def test_every_command_works_among_modules_of_the_same_names(installed, workplace, conf_is_package):
     place = workplace(conf_is_package)
-    data = task_of(compose(SMALL)).held_out(0)
+    data = task_of(compose(SMALL)).test(0)
     np.savez(place / "mine.npz", inputs=data.inputs, targets=data.targets)
     run = ["run", *RUN, "oracle=false", "hydra.run.dir=out"]
     printed = installed.all_of(

@@ -21,5 +21,5 @@ class LabelFlip(LocalAttack):
         """The client's data with opposite targets."""
         if not isinstance(task, WithTargets):
             raise SettingError("attack", "label_flip", "needs a task whose examples have targets")
-        honest = task.data(client)
+        honest = task.train(client)
         return Data(honest.inputs, task.opposite(honest.targets))

@@ -30,6 +30,6 @@ class ShiftedMean(LocalAttack):
         """The client's points, all shifted by the same vector."""
         if not isinstance(task, SquaredDistance):
             raise SettingError("attack", "shifted_mean", "needs task=mean_estimation")
-        points = task.data(client)
+        points = task.train(client)
         shift = self.scale * (random.integers(0, 2, size=task.dim) - 0.5)
         return Data(points.inputs + shift, points.targets)

@@ -58,7 +58,7 @@ def _honest_models(settings: Settings) -> tuple[Array, Labels]:
     truth = task.truth()
     assert truth is not None
     honest = np.flatnonzero(~adversary_of(settings).byzantine)
-    models = [solve(task, task.data(int(client))).model for client in honest]
+    models = [solve(task, task.train(int(client))).model for client in honest]
     return np.stack(models), truth.labels[honest]
 
 

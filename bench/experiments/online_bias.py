@@ -59,7 +59,7 @@ def figures(settings: Settings) -> Figures:
     task, solve = task_of(settings), solver_of(settings)
     truth = task.truth()
     assert truth is not None
-    models = np.array([solve(task, task.data(i)).model for i in range(task.clients)])
+    models = np.array([solve(task, task.train(i)).model for i in range(task.clients)])
     return _compare(models, truth.centres[0])
 
 

@@ -102,7 +102,7 @@ def _prepared(byzfl: Any, place: Place) -> Callable[[], None]:
     byzfl.fed_framework.models.linear = lambda: torch.nn.Linear(task.dim, 1, bias=False)
     loaders = []
     for client in range(task.clients - byzantine):
-        data = task.data(client)
+        data = task.train(client)
         arrays = (data.inputs, data.targets[:, None])
         examples = TensorDataset(*(torch.tensor(array, dtype=torch.float32) for array in arrays))
         loaders.append(DataLoader(examples, batch_size=task.samples))

@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> None:
     torch.set_num_threads(1)
     task = task_of(compose(["task=mixture_logcosh", *given]))
     assert isinstance(task, MixtureLogCosh)
-    clients = [task.data(i) for i in range(min(_CLIENTS, task.clients))]
+    clients = [task.train(i) for i in range(min(_CLIENTS, task.clients))]
     table = Table(title="L-BFGS on torch's gradients", title_justify="left")
     for title in ("implementation", "ms a client", "largest gradient", "times SciPy"):
         table.add_column(title, justify="left" if title == "implementation" else "right")

@@ -114,7 +114,7 @@ def test_label_flip_of_a_regression_leads_to_the_opposite_coefficients():
 def test_label_flip_of_a_classification_gives_the_other_class():
     task = MixtureLogistic(clients=4, clusters=2, dim=3, samples=20, scale=1.0, seed=1)
     flipped = LabelFlip().data(task, 1, stream(0, "x")).targets
-    assert np.array_equal(flipped, 1 - task.data(1).targets)
+    assert np.array_equal(flipped, 1 - task.train(1).targets)
     assert set(flipped) == {0.0, 1.0}
 
 

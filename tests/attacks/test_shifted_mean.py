@@ -13,7 +13,7 @@ from tests.tasks.test_mean_estimation import make, overrides
 
 def test_all_points_are_shifted_by_one_vector_of_half_the_scale(features):
     task = make(features)
-    own, shifted = task.data(3), ShiftedMean(scale=4.0).data(task, 3, stream(0, "x"))
+    own, shifted = task.train(3), ShiftedMean(scale=4.0).data(task, 3, stream(0, "x"))
     shift = shifted.inputs - own.inputs
     expected = 4.0 * (stream(0, "x").integers(0, 2, size=2) - 0.5)
     assert np.allclose(shift, expected)
@@ -25,7 +25,7 @@ def test_clients_draw_their_own_shifts_once(features):
     task = task_of(settings)
     byzantine = np.flatnonzero(task.truth().labels < 0)
     clients = [make_client(settings, int(n), ShiftedMean()) for n in byzantine]
-    shifts = [m.data.inputs[0] - task.data(m.number).inputs[0] for m in clients]
+    shifts = [m.data.inputs[0] - task.train(m.number).inputs[0] for m in clients]
     assert len(np.unique(np.round(shifts, 6), axis=0)) > 1
     again = make_client(settings, int(byzantine[0]), ShiftedMean())
     assert np.array_equal(again.data.inputs, clients[0].data.inputs)

@@ -23,7 +23,7 @@ def test_the_average_by_hand():
 
 def test_the_average_is_what_a_general_solver_finds(features):
     task = make(features)
-    data = task.data(0)
+    data = task.train(0)
     general = lbfgs(task, data, tolerance=1e-10, iterations=100, ridge=0.0)
     assert np.allclose(average(task, data).model, general.model)
 

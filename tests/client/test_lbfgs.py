@@ -59,7 +59,7 @@ def test_ridge_by_hand():
 @pytest.mark.parametrize("samples", [60, 8])
 def test_squared_loss_agrees_with_least_squares_also_below_n_equals_d(samples):
     task = make("regression", 20, samples)
-    data = task.data(0)
+    data = task.train(0)
     reference = np.linalg.lstsq(data.inputs, data.targets, rcond=None)[0]
     assert np.allclose(solve(task, data).model, reference, atol=1e-6)
 
@@ -67,7 +67,7 @@ def test_squared_loss_agrees_with_least_squares_also_below_n_equals_d(samples):
 @pytest.mark.parametrize("ridge", [0.0, 0.05])
 def test_logistic_loss_agrees_with_scikit_learn(ridge):
     task = make("logistic", 5, 300)
-    data = task.data(0)
+    data = task.train(0)
     strength = 1 / (ridge * 300) if ridge else np.inf
     reference = LogisticRegression(C=strength, fit_intercept=False, tol=1e-10, max_iter=1000)
     reference.fit(data.inputs, data.targets)
@@ -76,7 +76,7 @@ def test_logistic_loss_agrees_with_scikit_learn(ridge):
 
 def test_huber_loss_agrees_with_reweighted_least_squares():
     task = make("huber", 5, 200, delta=0.7)
-    data = task.data(0)
+    data = task.train(0)
     reference = np.zeros(5)
     for _ in range(500):
         residuals = data.targets - data.inputs @ reference
@@ -93,7 +93,7 @@ KINDS = st.sampled_from(["regression", "logistic", "huber"])
 @given(kind=KINDS, seed=st.integers(0, 1000), ridge=st.sampled_from([0.01, 0.3]))
 def test_the_order_of_examples_does_not_matter(kind, seed, ridge):
     task = make(kind, 4, seed=seed)
-    data = task.data(0)
+    data = task.train(0)
     order = np.random.default_rng(seed).permutation(len(data.targets))
     shuffled = Data(data.inputs[order], data.targets[order])
     straight, mixed = (solve(task, d, ridge=ridge).model for d in (data, shuffled))
@@ -104,7 +104,7 @@ def test_the_order_of_examples_does_not_matter(kind, seed, ridge):
 @given(kind=KINDS, seed=st.integers(0, 1000))
 def test_rotated_inputs_give_the_rotated_model(kind, seed):
     task = make(kind, 4, seed=seed)
-    data = task.data(0)
+    data = task.train(0)
     rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(4, 4)))[0]
     rotated = Data(data.inputs @ rotation, data.targets)
     straight, turned = (solve(task, d, ridge=0.05).model for d in (data, rotated))
@@ -115,14 +115,14 @@ def test_rotated_inputs_give_the_rotated_model(kind, seed):
 @given(factor=st.floats(-50, 50), seed=st.integers(0, 1000))
 def test_the_model_of_squared_loss_scales_with_the_targets(factor, seed):
     task = make("regression", 4, seed=seed)
-    data = task.data(0)
+    data = task.train(0)
     scaled = Data(data.inputs, factor * data.targets)
     assert np.allclose(solve(task, scaled).model, factor * solve(task, data).model, atol=1e-5)
 
 
 def test_at_the_gradient_tolerance_no_entry_of_the_gradient_exceeds_it():
     task = make("logistic", 5, 300)
-    data = task.data(0)
+    data = task.train(0)
     for tolerance in (1e-2, 1e-4, 1e-6):
         solution = solve(task, data, tolerance=tolerance)
         assert solution.stopped == "gradient tolerance"
@@ -131,13 +131,13 @@ def test_at_the_gradient_tolerance_no_entry_of_the_gradient_exceeds_it():
 
 def test_the_iteration_limit_is_kept_and_named():
     task = make("logistic", 5, 300)
-    solution = solve(task, task.data(0), iterations=2)
+    solution = solve(task, task.train(0), iterations=2)
     assert (solution.iterations, solution.stopped) == (2, "iteration limit")
 
 
 def test_a_tolerance_that_rounding_forbids_is_not_claimed():
     task = make("huber", 20, 200)
-    assert solve(task, task.data(0), tolerance=1e-300).stopped == "no further decrease found"
+    assert solve(task, task.train(0), tolerance=1e-300).stopped == "no further decrease found"
 
 
 def test_separable_labels_give_a_finite_model_whose_length_the_tolerance_sets():
@@ -177,7 +177,7 @@ def test_a_loss_that_is_not_finite_gives_a_finite_model_and_says_so():
 @given(kind=KINDS, inputs=st.integers(-300, 300), targets=st.integers(-300, 300))
 def test_extreme_data_never_give_a_model_that_is_not_finite(kind, inputs, targets):
     task = make(kind, 3, 10)
-    data = task.data(0)
+    data = task.train(0)
     huge = Data(data.inputs * 10.0**inputs, data.targets * 10.0**targets)
     assert np.isfinite(solve(task, huge).model).all()
 

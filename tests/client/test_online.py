@@ -43,7 +43,7 @@ def test_a_step_that_is_not_normalised_by_hand():
 def test_the_pass_agrees_with_scikit_learns_averaged_sgd():
     """It averages the models after, not before, each example: w_2 to w_n over n - 1 of them."""
     task = make(6, 80)
-    data = task.data(0)
+    data = task.train(0)
     peer = SGDRegressor(
         penalty=None, fit_intercept=False, learning_rate="constant", eta0=0.05, shuffle=False,
         average=True, max_iter=1, tol=None,
@@ -92,7 +92,7 @@ def test_the_stream_is_read_once_and_no_example_is_kept():
 
 
 def test_the_rows_of_data_are_views():
-    data = make(3, 5).data(0)
+    data = make(3, 5).train(0)
     rows = list(examples(data))
     assert len(rows) == 5
     assert all(np.shares_memory(row.inputs, data.inputs) for row in rows)
@@ -113,7 +113,7 @@ def test_with_steps_of_one_over_t_the_iterates_are_running_means():
 def test_the_bias_towards_zero_is_that_of_the_formula():
     eta, n = 0.02, 60
     task = make(4, n, clients=400, noise=0.0)
-    models = [solve(task, task.data(i), eta, normalise=False).model for i in range(400)]
+    models = [solve(task, task.train(i), eta, normalise=False).model for i in range(400)]
     truth = task.truth().centres[0]
     measured = 1 - np.mean(models, axis=0) @ truth / (truth @ truth)
     assert measured == pytest.approx((1 - (1 - eta) ** n) / (n * eta), abs=0.01)
@@ -123,7 +123,7 @@ def test_more_examples_bring_the_model_to_the_truth():
     errors = []
     for samples in (100, 1000, 10000):
         task = make(10, samples)
-        errors.append(np.linalg.norm(solve(task, task.data(0)).model - task.truth().centres[0]))
+        errors.append(np.linalg.norm(solve(task, task.train(0)).model - task.truth().centres[0]))
     assert errors[0] > 3 * errors[1] > 6 * errors[2]
 
 
@@ -156,7 +156,7 @@ def test_rotated_inputs_give_the_rotated_model(seed):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_step_that_is_too_long_ends_the_pass_with_a_finite_model():
     task = make(5, 2000)
-    solution = solve(task, task.data(0), step=100.0, normalise=False)
+    solution = solve(task, task.train(0), step=100.0, normalise=False)
     assert solution.stopped == "diverged"
     assert solution.iterations < 2000
     assert np.isfinite(solution.model).all()
@@ -164,7 +164,7 @@ def test_a_step_that_is_too_long_ends_the_pass_with_a_finite_model():
 
 def test_the_default_step_is_stable_for_long_inputs():
     task = make(100, 2000)
-    model = solve(task, task.data(0)).model
+    model = solve(task, task.train(0)).model
     assert np.linalg.norm(model - task.truth().centres[0]) / 10 < 0.15
 
 

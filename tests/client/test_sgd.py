@@ -38,7 +38,7 @@ def test_equal_examples_make_every_batch_a_gradient_step_by_hand():
 
 def test_one_batch_of_everything_is_gradient_descent():
     task = make(4)
-    data = task.data(0)
+    data = task.train(0)
     model = np.zeros(4)
     for _ in range(7):
         model = model - 0.3 * task.gradient(model, data)
@@ -60,7 +60,7 @@ def test_batches_of_one_agree_with_scikit_learns_sgd_on_the_same_order():
 
 def test_shrinking_steps_converge_to_least_squares():
     task = make(5, samples=200)
-    data = task.data(0)
+    data = task.train(0)
     reference = np.linalg.lstsq(data.inputs, data.targets, rcond=None)[0]
     far, near = (
         np.linalg.norm(solve(task, data, epochs=epochs, decay=1.0).model - reference)
@@ -89,7 +89,7 @@ def test_every_example_is_used_once_an_epoch():
 
 def test_seed_and_data_decide_the_order_and_nothing_else_does():
     task = make(4)
-    data = task.data(0)
+    data = task.train(0)
     first, again = (solve(task, data).model for _ in range(2))
     assert np.array_equal(first, again)
     assert not np.array_equal(solve(task, data, seed=1).model, first)
@@ -107,7 +107,7 @@ def test_the_model_scales_with_the_targets(seed, power):
 def test_a_step_that_is_too_long_ends_with_a_finite_model():
     task = make(5, samples=2000)
     with np.errstate(over="ignore"):
-        solution = solve(task, task.data(0), step=100.0, batch=1)
+        solution = solve(task, task.train(0), step=100.0, batch=1)
     assert solution.stopped == "diverged"
     assert np.isfinite(solution.model).all()
 
@@ -118,6 +118,6 @@ def test_a_step_that_is_too_long_ends_with_a_finite_model():
 def test_every_task_takes_it_from_the_settings(task):
     chosen = compose([f"task={task}", "solver=sgd", "task.dim=3", "task.samples=200", "seed=4"])
     made = task_of(chosen)
-    solution = solver_of(chosen)(made, made.data(0))
+    solution = solver_of(chosen)(made, made.train(0))
     assert solution.stopped == "end of the last epoch"
     assert np.linalg.norm(solution.model - made.truth().centres[made.truth().labels[0]]) < 1.5

@@ -29,7 +29,7 @@ def test_a_solver_refuses_a_task_whose_loss_it_does_not_minimise(task, solver):
 def test_the_general_solvers_take_every_task(task, solver):
     settings = compose([f"task={task}", f"solver={solver}", "task.dim=3", "task.samples=200"])
     check(settings)
-    data = task_of(settings).data(0)
+    data = task_of(settings).train(0)
     assert np.isfinite(solver_of(settings)(task_of(settings), data).model).all()
 
 

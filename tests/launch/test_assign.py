@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
 
 
 def examples(path, client=0, shift=0.0):
-    data = task_of(compose(SMALL)).held_out(client)
+    data = task_of(compose(SMALL)).test(client)
     np.savez(path, inputs=data.inputs, targets=data.targets + shift * data.inputs.sum(axis=1))
     return str(path)
 

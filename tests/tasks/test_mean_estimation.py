@@ -49,7 +49,7 @@ def test_every_whole_split_is_an_honest_client_and_every_point_on_one_at_most(fe
     clusters = [rows_of(features, 0, 42), rows_of(features, 42, 75), rows_of(features, 75, 96)]
     seen = set()
     for client in np.flatnonzero(labels >= 0):
-        points = rows(task.data(client))
+        points = rows(task.train(client))
         assert len(points) == 4
         assert points <= clusters[labels[client]]
         assert not points & seen
@@ -76,7 +76,7 @@ def test_byzantine_clients_hold_points_of_no_cluster(features):
     task = make(features)
     unused = rows_of(features, 96, 108)
     byzantine = np.flatnonzero(task.truth().labels < 0)
-    drawn = [rows(task.data(client)) for client in byzantine]
+    drawn = [rows(task.train(client)) for client in byzantine]
     assert all(len(points) == 4 and points <= unused for points in drawn)
     assert len({frozenset(points) for points in drawn}) > 1
     assert not task.warnings()
@@ -85,7 +85,7 @@ def test_byzantine_clients_hold_points_of_no_cluster(features):
 def test_too_few_unused_points_are_drawn_again_with_a_warning(features):
     task = make(features, samples=14, min_cluster=20)
     byzantine_client = int(np.flatnonzero(task.truth().labels < 0)[0])
-    data = task.data(byzantine_client)
+    data = task.train(byzantine_client)
     assert data.inputs.shape == (14, 2)
     assert rows(data) <= rows_of(features, 96, 108)
     assert "only 12 points are unused" in task.warnings()[0]
@@ -118,7 +118,7 @@ def test_held_out_points_are_others_of_the_same_cluster(features):
     task = make(features)
     labels = task.truth().labels
     for client in range(task.clients):
-        own, other = rows(task.data(client)), rows(task.held_out(client))
+        own, other = rows(task.train(client)), rows(task.test(client))
         if labels[client] >= 0:
             bounds = [(0, 42), (42, 75), (75, 96)][labels[client]]
             assert len(other) == 4
@@ -130,15 +130,15 @@ def test_held_out_points_are_others_of_the_same_cluster(features):
 
 def test_a_cluster_that_is_one_split_is_held_out_against_itself(features):
     task = make(features, gamma=1000.0, clusters=1, min_cluster=108, samples=108, adversarial=0.0)
-    assert rows(task.held_out(0)) == rows(task.data(0))
+    assert rows(task.test(0)) == rows(task.train(0))
 
 
 def test_the_seed_decides_the_splits_and_not_the_truth(features):
     one, other = make(features, seed=1), make(features, seed=2)
     assert np.array_equal(one.truth().centres, other.truth().centres)
-    assert rows(one.data(0)) == rows(make(features, seed=1).data(0))
+    assert rows(one.train(0)) == rows(make(features, seed=1).train(0))
     splits = [
-        {frozenset(rows(task.data(m))) for m in np.flatnonzero(task.truth().labels >= 0)}
+        {frozenset(rows(task.train(m))) for m in np.flatnonzero(task.truth().labels >= 0)}
         for task in (one, other)
     ]
     assert not splits[0] & splits[1]
@@ -146,7 +146,7 @@ def test_the_seed_decides_the_splits_and_not_the_truth(features):
 
 def test_loss_and_gradient_by_hand(features):
     task = make(features)
-    data = task.data(0)
+    data = task.train(0)
     model = np.array([1.5, -2.0])
     expected = np.mean([((model - row) ** 2).sum() / 2 for row in data.inputs])
     assert task.loss(model, data) == pytest.approx(expected)

@@ -25,7 +25,7 @@ def own_coefficients(task, client):
 @pytest.mark.parametrize("freedom", [1.0, 2.5])
 def test_the_noise_is_students(freedom):
     task = make(freedom=freedom)
-    data = task.data(3)
+    data = task.train(3)
     noise = (data.targets - data.inputs @ own_coefficients(task, 3)) / 0.5
     assert kstest(noise, t(freedom).cdf).pvalue > 0.01
     assert kstest(noise, t(freedom + 1.5).cdf).pvalue < 0.01
@@ -44,14 +44,14 @@ def test_loss_and_gradient_by_hand(residual, loss, slope):
 
 def test_the_gradient_is_that_of_the_loss():
     task = make(samples=40)
-    data, model = task.data(0), np.array([0.3, -1.0, 2.0])
+    data, model = task.train(0), np.array([0.3, -1.0, 2.0])
     assert check_grad(lambda w: task.loss(w, data), lambda w: task.gradient(w, data), model) < 1e-6
 
 
 def test_with_a_large_delta_it_is_squared_loss():
     settings = {"clients": 6, "clusters": 2, "dim": 3, "samples": 50, "noise": 0.5, "seed": 1}
     squared, task = MixtureRegression(**settings), make(delta=1e9)
-    data, model = task.data(0), np.array([0.3, -1.0, 2.0])
+    data, model = task.train(0), np.array([0.3, -1.0, 2.0])
     assert task.loss(model, data) == pytest.approx(squared.loss(model, data))
     assert np.allclose(task.gradient(model, data), squared.gradient(model, data))
     assert isinstance(squared, LeastSquares)
@@ -67,13 +67,13 @@ def test_the_truth_is_that_of_the_regression_of_the_same_seed():
 
 def test_the_risk_is_least_at_the_true_coefficients():
     task = make(samples=100000)
-    gradient = task.gradient(own_coefficients(task, 1), task.held_out(1))
+    gradient = task.gradient(own_coefficients(task, 1), task.test(1))
     assert np.abs(gradient).max() < 0.01
 
 
 def test_false_coefficients_keep_inputs_and_noise():
     task = make()
-    honest, false = task.data(2), task.data_with(2, np.zeros(3))
+    honest, false = task.train(2), task.data_with(2, np.zeros(3))
     assert np.array_equal(honest.inputs, false.inputs)
     noise = honest.targets - honest.inputs @ own_coefficients(task, 2)
     assert np.allclose(noise, false.targets, atol=1e-9)
@@ -81,7 +81,7 @@ def test_false_coefficients_keep_inputs_and_noise():
 
 def test_one_wild_target_moves_the_model_by_little():
     task = make(samples=200)
-    data = task.data(0)
+    data = task.train(0)
     wild = Data(data.inputs, data.targets.copy())
     wild.targets[7] += 1e6
 

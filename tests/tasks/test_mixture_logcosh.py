@@ -27,7 +27,7 @@ def test_loss_and_gradient_by_hand():
 
 def test_the_gradient_is_that_of_the_loss():
     task, model = make(), np.array([0.3, -1.0, 2.0])
-    data = task.data(0)
+    data = task.train(0)
     assert check_grad(lambda w: task.loss(w, data), lambda w: task.gradient(w, data), model) < 1e-6
 
 
@@ -39,12 +39,12 @@ def test_a_wild_target_overflows_nothing():
 
 def test_the_data_are_hubers():
     huber = MixtureHuber(**SHARED, **NOISE, delta=1.5)
-    assert np.array_equal(make().data(3).targets, huber.data(3).targets)
+    assert np.array_equal(make().train(3).targets, huber.train(3).targets)
 
 
 def test_with_a_large_delta_it_is_least_squares():
     task = make(delta=1e4)
-    data = task.data(0)
+    data = task.train(0)
     reference = np.linalg.lstsq(data.inputs, data.targets, rcond=None)[0]
     found = lbfgs(task, data, tolerance=1e-8, iterations=200, ridge=0.0)
     assert np.allclose(found.model, reference, atol=1e-4)

@@ -26,7 +26,7 @@ def own_coefficients(task, client):
 
 def test_a_label_is_one_with_the_probability_of_its_score():
     task = make()
-    data = task.data(4)
+    data = task.train(4)
     probabilities = expit(data.inputs @ own_coefficients(task, 4))
     assert set(data.targets) == {0.0, 1.0}
     for low in (0.0, 0.25, 0.5, 0.75):
@@ -38,7 +38,7 @@ def test_a_label_is_one_with_the_probability_of_its_score():
 def test_the_scale_multiplies_the_true_coefficients_only():
     small, large = make(), make(scale=2.5)
     assert np.array_equal(2.5 * small.truth().centres, large.truth().centres)
-    assert np.array_equal(small.data(0).inputs, large.data(0).inputs)
+    assert np.array_equal(small.train(0).inputs, large.train(0).inputs)
     assert set(np.unique(large.truth().centres)) == {0.0, 2.5}
 
 
@@ -61,7 +61,7 @@ def test_the_loss_by_hand_keeps_its_digits_at_large_scores(score, label, loss):
 
 def test_the_loss_agrees_with_scikit_learn():
     task = make(samples=50)
-    data, model = task.data(0), np.array([0.3, -1.0, 2.0])
+    data, model = task.train(0), np.array([0.3, -1.0, 2.0])
     reference = log_loss(data.targets, expit(data.inputs @ model))
     assert task.loss(model, data) == pytest.approx(reference, rel=1e-12)
 
@@ -73,13 +73,13 @@ def test_the_gradient_by_hand():
 
 def test_the_gradient_is_that_of_the_loss():
     task = make(samples=20)
-    data, model = task.data(0), np.array([0.3, -1.0, 2.0])
+    data, model = task.train(0), np.array([0.3, -1.0, 2.0])
     assert check_grad(lambda w: task.loss(w, data), lambda w: task.gradient(w, data), model) < 1e-6
 
 
 def test_the_risk_is_least_at_the_true_coefficients():
     task = make(samples=200000)
-    fresh, truth = task.held_out(1), own_coefficients(task, 1)
+    fresh, truth = task.test(1), own_coefficients(task, 1)
     assert np.abs(task.gradient(truth, fresh)).max() < 0.005
     assert task.loss(truth, fresh) < min(
         task.loss(0.8 * truth, fresh), task.loss(1.2 * truth, fresh)
@@ -88,7 +88,7 @@ def test_the_risk_is_least_at_the_true_coefficients():
 
 def test_other_coefficients_keep_inputs_and_chance():
     task = make()
-    honest, same = task.data(2), task.data_with(2, own_coefficients(task, 2))
+    honest, same = task.train(2), task.data_with(2, own_coefficients(task, 2))
     assert np.array_equal(honest.targets, same.targets)
     coin = task.data_with(2, np.zeros(3))
     assert np.array_equal(honest.inputs, coin.inputs)
@@ -124,8 +124,8 @@ def test_the_warning_begins_where_most_labels_can_be_separated(dim, scale):
     few, many = (make(**shared, samples=round(f * threshold)) for f in (0.7, 1.4))
     assert few.warnings()
     assert not many.warnings()
-    assert np.mean([separable(few.data(i)) for i in range(12)]) > 0.8
-    assert np.mean([separable(many.data(i)) for i in range(12)]) < 0.2
+    assert np.mean([separable(few.train(i)) for i in range(12)]) > 0.8
+    assert np.mean([separable(many.train(i)) for i in range(12)]) < 0.2
 
 
 def test_a_federation_under_attack_finds_the_clusters(tmp_path):

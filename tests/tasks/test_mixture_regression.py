@@ -15,7 +15,7 @@ def test_data_follow_the_regression_of_the_clients_cluster():
     task = make()
     truth = task.truth()
     for client in range(6):
-        data = task.data(client)
+        data = task.train(client)
         residuals = data.targets - data.inputs @ truth.centres[truth.labels[client]]
         assert abs(residuals.std() - 0.5) < 0.03
         assert abs(data.inputs.mean()) < 0.05
@@ -23,22 +23,22 @@ def test_data_follow_the_regression_of_the_clients_cluster():
 
 def test_a_clients_data_depend_on_the_seed_and_its_number_only():
     few, many = make(), make(clients=60)
-    first, second = few.data(4), many.data(4)
+    first, second = few.train(4), many.train(4)
     assert np.array_equal(first.inputs, second.inputs)
-    assert not np.array_equal(first.inputs, make(seed=2).data(4).inputs)
-    assert not np.array_equal(first.inputs, few.data(5).inputs)
+    assert not np.array_equal(first.inputs, make(seed=2).train(4).inputs)
+    assert not np.array_equal(first.inputs, few.train(5).inputs)
 
 
 def test_held_out_data_are_other_data_of_the_same_regression():
     task = make()
-    assert not np.array_equal(task.data(0).inputs, task.held_out(0).inputs)
+    assert not np.array_equal(task.train(0).inputs, task.test(0).inputs)
     model = task.truth().centres[task.truth().labels[0]]
-    assert abs(task.loss(model, task.held_out(0)) - 0.5**2 / 2) < 0.01
+    assert abs(task.loss(model, task.test(0)) - 0.5**2 / 2) < 0.01
 
 
 def test_false_coefficients_keep_inputs_and_noise():
     task = make()
-    honest, false = task.data(2), task.data_with(2, np.zeros(3))
+    honest, false = task.train(2), task.data_with(2, np.zeros(3))
     model = task.truth().centres[task.truth().labels[2]]
     assert np.array_equal(honest.inputs, false.inputs)
     assert np.allclose(honest.targets - honest.inputs @ model, false.targets)
@@ -46,7 +46,7 @@ def test_false_coefficients_keep_inputs_and_noise():
 
 def test_the_gradient_is_that_of_the_loss():
     task = make(samples=20)
-    data, model = task.data(0), np.array([0.3, -1.0, 2.0])
+    data, model = task.train(0), np.array([0.3, -1.0, 2.0])
     assert check_grad(lambda w: task.loss(w, data), lambda w: task.gradient(w, data), model) < 1e-5
 
 
@@ -71,12 +71,12 @@ def test_sizes_of_another_number_of_clusters_are_refused():
 
 
 def test_autoregressive_inputs_are_correlated_with_their_neighbours():
-    inputs = make(covariance="ar1", correlation=0.6, samples=40000).data(0).inputs
+    inputs = make(covariance="ar1", correlation=0.6, samples=40000).train(0).inputs
     expected = [[1, 0.6, 0.36], [0.6, 1, 0.6], [0.36, 0.6, 1]]
     assert np.allclose(np.cov(inputs.T), expected, atol=0.03)
 
 
 def test_the_targets_of_correlated_inputs_follow_the_same_regression():
     task = make(covariance="ar1", correlation=0.6)
-    data, model = task.data(1), task.truth().centres[task.truth().labels[1]]
+    data, model = task.train(1), task.truth().centres[task.truth().labels[1]]
     assert abs((data.targets - data.inputs @ model).std() - 0.5) < 0.03

@@ -42,20 +42,20 @@ def test_a_gradient_by_hand():
 
 
 def test_a_loss_alone_gives_the_loss_and_gradient_of_the_numpy_task():
-    data, model = NUMPY.data(0), np.array([0.5, -1.0, 2.0])
+    data, model = NUMPY.train(0), np.array([0.5, -1.0, 2.0])
     assert Logistic().loss(model, data) == pytest.approx(NUMPY.loss(model, data), rel=1e-12)
     gradients = Logistic().gradient(model, data), NUMPY.gradient(model, data)
     assert np.allclose(*gradients, rtol=1e-12)
 
 
 def test_the_gradient_is_that_of_the_loss():
-    data, task = NUMPY.data(0), Logistic()
+    data, task = NUMPY.train(0), Logistic()
     model = np.array([0.3, -1.0, 2.0])
     assert check_grad(lambda w: task.loss(w, data), lambda w: task.gradient(w, data), model) < 1e-6
 
 
 def test_both_general_solvers_work_from_a_loss_alone():
-    data = NUMPY.data(0)
+    data = NUMPY.train(0)
     keywords = {"tolerance": 1e-8, "iterations": 100, "ridge": 0.1}
     models = [lbfgs(task, data, **keywords).model for task in (Logistic(), NUMPY)]
     assert np.allclose(*models, atol=1e-6)
@@ -66,7 +66,7 @@ def test_both_general_solvers_work_from_a_loss_alone():
 
 @pytest.mark.filterwarnings("error")
 def test_arrays_that_are_read_only_are_taken_and_left_alone():
-    data, model = NUMPY.data(0), np.ones(3)
+    data, model = NUMPY.train(0), np.ones(3)
     for array in (data.inputs, data.targets, model):
         array.flags.writeable = False
     before = data.inputs.copy()
