@@ -19,6 +19,7 @@ import numpy as np
 from tagma.arrays import Array, Labels
 from tagma.attacks.line_search import Rehearse
 from tagma.attacks.threat_model import OutOfSight, ThreatModel
+from tagma.exchange import FIT, GRADIENT
 from tagma.tasks.task import Data, Task
 
 
@@ -28,11 +29,12 @@ class LocalView:
 
     client: int
     round: int
-    """1 is the round of the local models."""
+    """From 1 on."""
     work: str
     """What it was asked for: "local_model", "gradient" or "local"."""
-    model: Array | None
-    """The model it received; None in the first round."""
+    model: Array
+    """The model it received; of several, the one it went on with. For a local model, the common
+    one that training begins with."""
     past: list[Array]
     """Its last honest updates by this kind of work, oldest first; see `remembers`."""
     random: np.random.Generator
@@ -41,7 +43,7 @@ class LocalView:
     @property
     def origin(self) -> "Array | float":
         """What an update is measured from: the received model if it is a model itself, else 0."""
-        return self.model if self.work == "local" and self.model is not None else 0.0
+        return 0.0 if self.work == GRADIENT else self.model
 
     def __getattr__(self, name: str) -> NoReturn:
         # Only for what is not there.
@@ -78,17 +80,17 @@ class FederationView:
     """
 
     round: int
-    """1 is the round of the local models."""
+    """From 1 on."""
     work: str
     """What the clients were asked for: "local_model", "gradient" or "local"."""
     honest: Array
     """The updates of the honest clients, shape (h, d)."""
     own: Array
     """What the Byzantine clients would send if they were honest, shape (b, d)."""
-    honest_models: Array | None
-    """The models that the honest clients received, shape (h, d); None in the first round."""
-    own_models: Array | None
-    """The models that the Byzantine clients received, shape (b, d); None in the first round."""
+    honest_models: Array
+    """The models that the honest clients received, shape (h, d)."""
+    own_models: Array
+    """The models that the Byzantine clients received, shape (b, d)."""
     honest_groups: Labels
     """The true group of every honest client, shape (h,); 0 for all where the task knows none."""
     own_groups: Labels
@@ -104,16 +106,15 @@ class FederationView:
 
     def origin(self, byzantine: Labels) -> "Array | float":
         """What updates of a cluster are measured from: its model if they are models, else 0."""
-        if self.work != "local" or self.own_models is None:
-            return 0.0
-        return self.own_models[byzantine[0]]
+        return 0.0 if self.work == GRADIENT else self.own_models[byzantine[0]]
 
     def clusters(self) -> Iterator[tuple[Labels, Labels]]:
         """Byzantine clients that act on the same model, with the honest ones that do: row numbers.
 
-        Those who received the same model; in the first round, which has none, those of a group.
+        Those who received the same model; when local models are asked for, and all begin with one
+        model, those of a group.
         """
-        if self.own_models is None or self.honest_models is None:
+        if self.work == FIT:
             honest, own = self.honest_groups, self.own_groups
         else:
             models = np.vstack([self.honest_models, self.own_models])

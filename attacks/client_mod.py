@@ -1,6 +1,7 @@
 """How local attacks reach a client: a Flower mod that replaces the update in the reply."""
 
-from flwr.app import Context, Message, RecordDict
+import numpy as np
+from flwr.app import Context, Message, MetricRecord, RecordDict
 from flwr.clientapp.typing import ClientAppCallable
 
 from tagma.arrays import Array
@@ -8,24 +9,29 @@ from tagma.attacks.adversary import adversary_of
 from tagma.attacks.base import LocalAttack, LocalView
 from tagma.attacks.schedule import Squad
 from tagma.errors import SettingError
+from tagma.exchange import CHOICE
+from tagma.layout import Layout
 from tagma.rng import stream
 from tagma.settings import Settings, settings_from
-from tagma.wire import MODEL, UPDATE, pack, round_of, unpack_any
+from tagma.tasks.task import layout_of
+from tagma.tasks.task_choice import task_of
+from tagma.wire import ARRAYS, METRICS, WORK, config_of, models_of, pack, round_of, unpack
 
 
 def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
     """Let the honest program answer, then forge its update if this client attacks now."""
-    received = message.content.get(MODEL)
-    reply = call_next(message, context)
     settings = settings_from(str(context.run_config["overrides"]))
+    layout = layout_of(task_of(settings))
+    received = [model for model, _ in models_of(message, layout)]
+    reply = call_next(message, context)
     round_number = round_of(message)
     squad = _squad(settings, context)
     attack = None if squad is None else squad.local_in(round_number)
-    if squad is None or not (squad.remembers or _forges(attack)):
+    if squad is None or not received or not (squad.remembers or _forges(attack)):
         return reply
     client = client_number(context)
-    work = message.metadata.message_type.partition(".")[2]
-    honest = unpack_any(reply.content[UPDATE])
+    work = str(config_of(message)[WORK])
+    honest, buffers = unpack(reply.content[ARRAYS], layout)
     past = _remember(context.state, work, round_number, honest, squad.remembers)
     if attack is None:
         return reply
@@ -33,16 +39,27 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
         client=client,
         round=round_number,
         work=work,
-        model=None if received is None else unpack_any(received),
+        model=received[_choice(reply)],
         past=past,
         random=stream(settings.seed, "attack", client, round_number),
     )
     forged = attack.forge(honest, view)
     if forged is None:
         reply.content = RecordDict()
+    elif len(forged) != layout.size:  # which no server accepts
+        name = layout.parts[0].name
+        reply.content[ARRAYS] = pack(Layout.of({name: forged}), forged)
     else:
-        reply.content[UPDATE] = pack(forged)
+        with np.errstate(over="ignore"):
+            reply.content[ARRAYS] = pack(layout, forged, buffers)
     return reply
+
+
+def _choice(reply: Message) -> int:
+    """The number of the model that the honest program went on with."""
+    metrics = reply.content[METRICS]
+    assert isinstance(metrics, MetricRecord)
+    return int(str(metrics.get(CHOICE, 0)))
 
 
 def local_attack(settings: Settings, context: Context, round_number: int) -> LocalAttack | None:
@@ -96,5 +113,6 @@ def _remember(
     for number in kept:
         if number not in past:
             del state[f"{prefix}{number}"]
-    state[f"{prefix}{round_number}"] = pack(honest)
-    return [unpack_any(state[f"{prefix}{number}"]) for number in past]
+    layout = Layout.of({"update": honest})
+    state[f"{prefix}{round_number}"] = pack(layout, honest)
+    return [unpack(state[f"{prefix}{number}"], layout)[0] for number in past]

@@ -5,28 +5,37 @@ import numpy as np
 from tagma.arrays import Array, Labels, Mask
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.base import FederationView, LocalAttack, LocalView
+from tagma.attacks.on_clustering.forged_local_models import ClusteringAttack
 from tagma.attacks.schedule import Phase
 from tagma.attacks.threat_model import OutOfSight
 from tagma.errors import SettingError
+from tagma.exchange import FIT
 from tagma.rng import stream
 from tagma.settings import Settings
-from tagma.tasks.task import Task
+from tagma.tasks.task import Task, layout_of
 from tagma.tasks.task_choice import task_of
 
 
-def try_attacks(settings: Settings, work: str) -> None:
+def try_attacks(settings: Settings, first: str, later: str) -> None:
     """Let each attack forge once in the first round and once in a later one, from made-up updates.
 
-    An attack that does not suit the task says so; one that looks at what its clients cannot see,
-    or whose updates are no arrays, is refused. `work` is what clients are asked for later.
+    An attack that does not suit the task or the algorithm says so; one that looks at what its
+    clients cannot see, or whose updates are no arrays, is refused. `first` and `later` are what
+    clients are asked for in these rounds.
     """
     task = task_of(settings)
     for squad in adversary_of(settings).squads:
         for phase in squad.phases:
+            name = type(phase.attack).__name__
+            if isinstance(phase.attack, ClusteringAttack) and first != FIT and squad.clients.any():
+                raise SettingError(
+                    phase.key, name,
+                    "forges local models, which this strategy never asks for; use "
+                    "strategy=three_stage or another attack",
+                )  # fmt: skip
             try:
-                _try(task, phase, squad.clients, work, settings.seed)
+                _try(task, phase, squad.clients, (first, later), settings.seed)
             except (OutOfSight, _NoArray) as problem:
-                name = type(phase.attack).__name__
                 raise SettingError(phase.key, name, str(problem)) from None
 
 
@@ -34,23 +43,25 @@ class _NoArray(Exception):
     """What an attack sends is no array."""
 
 
-def _try(task: Task, phase: Phase, clients: Mask, work: str, seed: int) -> None:
+def _try(task: Task, phase: Phase, clients: Mask, works: tuple[str, str], seed: int) -> None:
     if not clients.any():
         return
-    attack, random = phase.attack, stream(seed, "dry run")
+    attack, random, size = phase.attack, stream(seed, "dry run"), layout_of(task).size
     rounds = [number for number in (1, 2) if phase.acts_in(number)] or [phase.start]
     if isinstance(attack, LocalAttack):
         client = int(clients.argmax())
         attack.data(task, client, random)
         for number in rounds:
-            view = _local_view(task, client, number, work, random)
-            _check(attack.forge(np.ones(task.dim), view))
+            work = works[number > 1]
+            view = LocalView(client, number, work, model=np.ones(size), past=[], random=random)
+            _check(attack.forge(np.ones(size), view))
         return
     truth = task.truth()
     if truth is not None:
         groups = np.maximum(truth.labels, 0)
+        updates = random.standard_normal((truth.k, size))[groups]
         for number in rounds:
-            shown = _federation_view(truth.centres[groups], groups, clients, number, work, random)
+            shown = _federation_view(updates, groups, clients, number, works[number > 1], random)
             sent = _check(attack.forge(shown))
             if sent is None or sent.shape != shown.own.shape:
                 shape = None if sent is None else sent.shape
@@ -66,19 +77,6 @@ def _check(sent: object) -> Array | None:
         raise _NoArray(f"forge gave a {type(sent).__name__} instead of an array") from None
 
 
-def _local_view(
-    task: Task, client: int, number: int, work: str, random: np.random.Generator
-) -> LocalView:
-    return LocalView(
-        client=client,
-        round=number,
-        work="local_model" if number == 1 else work,
-        model=None if number == 1 else np.ones(task.dim),
-        past=[],
-        random=random,
-    )
-
-
 def _federation_view(
     updates: Array,
     groups: Labels,
@@ -87,15 +85,14 @@ def _federation_view(
     work: str,
     random: np.random.Generator,
 ) -> FederationView:
-    """A round with the true models as the clients' local ones, or as what they received."""
-    first = number == 1
+    """A round in which everybody sends back what it received."""
     return FederationView(
         round=number,
-        work="local_model" if first else work,
+        work=work,
         honest=updates[~byzantine],
         own=updates[byzantine],
-        honest_models=None if first else updates[~byzantine],
-        own_models=None if first else updates[byzantine],
+        honest_models=updates[~byzantine],
+        own_models=updates[byzantine],
         honest_groups=groups[~byzantine],
         own_groups=groups[byzantine],
         clients=np.flatnonzero(byzantine),

@@ -1,52 +1,49 @@
-"""The Flower ClientApp: one function per instruction, each a few lines around `LocalClient`."""
+"""The Flower ClientApp: messages become arrays for `LocalClient`, and back.
 
-from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
+It answers under Flower's own names: `arrays` and `metrics`, with `num-examples` among them. The
+number that the client gives itself is there, too (`tagma.strategies.client_identity`).
+"""
+
+from flwr.app import Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
-from tagma.arrays import Array
 from tagma.attacks.client_mod import byzantine_mod
 from tagma.client.client_cache import client_of
-from tagma.client.local_client import LocalClient
-from tagma.wire import ABOUT, CLIENT, LOSS, METRICS, MODEL, UPDATE, pack, round_of, unpack_any
+from tagma.exchange import INTRODUCE
+from tagma.settings import settings_from
+from tagma.tasks.task import layout_of
+from tagma.tasks.task_choice import task_of
+from tagma.wire import (
+    ARRAYS, CLIENT, EXAMPLES, METRICS, WORK, config_of, models_of, pack, round_of,
+)  # fmt: skip
 
 app = ClientApp()
 
 
-def _client(message: Message, context: Context) -> LocalClient:
-    return client_of(context, round_of(message))
-
-
-def _reply(message: Message, update: Array) -> Message:
+@app.train(mods=[byzantine_mod])
+def train(message: Message, context: Context) -> Message:
+    """What the server asks for: a local model, a gradient, a trained model, or just who we are."""
+    client = client_of(context, round_of(message))
+    about: dict[str, int | float] = {EXAMPLES: len(client.data), CLIENT: client.number}
     content = RecordDict()
-    content[UPDATE] = pack(update)
+    config = config_of(message)
+    work = str(config[WORK])
+    if work != INTRODUCE:
+        layout = layout_of(task_of(settings_from(str(context.run_config["overrides"]))))
+        settings = {key: value for key, value in config.items() if isinstance(value, float)}
+        models = models_of(message, layout)
+        answer = client.answer(work, models, round_of(message), settings)
+        content[ARRAYS] = pack(layout, answer.vector, answer.buffers)
+        about |= answer.numbers
+    content[METRICS] = MetricRecord(about)
     return Message(content, reply_to=message)
-
-
-@app.train("local_model", mods=[byzantine_mod])
-def local_model(message: Message, context: Context) -> Message:
-    """Round 1: the local model, and which client this is."""
-    client = _client(message, context)
-    reply = _reply(message, client.local_model())
-    reply.content[ABOUT] = ConfigRecord({CLIENT: client.number})
-    return reply
-
-
-@app.train("gradient", mods=[byzantine_mod])
-def gradient(message: Message, context: Context) -> Message:
-    """The gradient of the local risk at the received model."""
-    model = unpack_any(message.content[MODEL])
-    return _reply(message, _client(message, context).gradient(model))
-
-
-@app.train("local", mods=[byzantine_mod])
-def local(message: Message, context: Context) -> Message:
-    """The model after some local steps from the received one."""
-    model = unpack_any(message.content[MODEL])
-    return _reply(message, _client(message, context).local(model))
 
 
 @app.evaluate()
 def evaluate(message: Message, context: Context) -> Message:
-    """The loss of the received model on held-out data of this client."""
-    loss = _client(message, context).loss(unpack_any(message.content[MODEL]))
-    return Message(RecordDict({METRICS: MetricRecord({LOSS: loss})}), reply_to=message)
+    """How good the received model is on held-out data of this client."""
+    client = client_of(context, round_of(message))
+    layout = layout_of(task_of(settings_from(str(context.run_config["overrides"]))))
+    (model,) = models_of(message, layout)
+    metrics = {EXAMPLES: len(client.data), CLIENT: client.number, **client.evaluate(model)}
+    return Message(RecordDict({METRICS: MetricRecord(metrics)}), reply_to=message)

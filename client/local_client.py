@@ -1,48 +1,86 @@
 """One client of the federation: its data and what it computes from them."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
 from tagma.arrays import Array
 from tagma.attacks.base import LocalAttack
 from tagma.client.solvers.solution import Solver
 from tagma.client.solvers.solver_choice import solver_of
-from tagma.plugins import build
+from tagma.client.training import LocalTraining, training_of
+from tagma.errors import FederationError
+from tagma.exchange import CHOICE, FIT, GRADIENT, PROXIMAL, TRAIN
+from tagma.layout import Named
 from tagma.rng import stream
 from tagma.settings import Settings
-from tagma.strategies.algorithms.optimiser import LocalSteps, Optimiser
-from tagma.tasks.task import Data, Task
+from tagma.tasks.task import Data, Task, WithBuffers
 from tagma.tasks.task_choice import task_of
+
+Model = tuple[Array, Named]
+"""A vector and the buffers beside it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a client sends back."""
+
+    vector: Array
+    buffers: Named
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    """What is reported beside it."""
 
 
 class LocalClient:
-    """Answers the server's instructions from its own data."""
+    """Answers the server's requests from its own data."""
 
     def __init__(
-        self, number: int, task: Task, data: Data, solve: Solver, optimiser: Optimiser
+        self, number: int, task: Task, data: Data, solve: Solver, train: LocalTraining, seed: int
     ) -> None:
         self.number = number
         self.data = data
         self._task = task
         self._solve = solve
-        self._optimiser = optimiser
+        self._train = train
+        self._seed = seed
 
-    def local_model(self) -> Array:
-        """Stage I: the minimiser of the local risk."""
-        return self._solve(self._task, self.data).model
+    def answer(
+        self, work: str, models: Sequence[Model], round_number: int, settings: Mapping[str, float]
+    ) -> Answer:
+        """The work that is asked for; of several models, on the one that fits the data best."""
+        if len(models) == 1:
+            return self._work(work, models[0], round_number, settings)
+        losses = [self.evaluate(model, self.data)["loss"] for model in models]
+        best = losses.index(min(losses))
+        answer = self._work(work, models[best], round_number, settings)
+        return Answer(answer.vector, answer.buffers, {CHOICE: best})
 
-    def gradient(self, model: Array) -> Array:
-        """Stage III, gradient mode: the gradient of the local risk."""
-        return self._task.gradient(model, self.data)
+    def _work(
+        self, work: str, received: Model, round_number: int, settings: Mapping[str, float]
+    ) -> Answer:
+        model, buffers = received
+        random = stream(self._seed, "training", self.number, round_number)
+        if work == FIT:
+            solution = self._solve(self._task, self.data)
+            return Answer(solution.model, solution.buffers or buffers)
+        if work == GRADIENT:
+            if buffers and isinstance(self._task, WithBuffers):
+                return Answer(*self._task.step(model, buffers, self.data))
+            return Answer(self._task.gradient(model, self.data), buffers)
+        if work == TRAIN:
+            trained = self._train(
+                self._task, model, self.data, random,
+                proximal=settings.get(PROXIMAL, 0.0), buffers=buffers,
+            )  # fmt: skip
+            return Answer(trained.model, trained.buffers or {})
+        raise FederationError(f"unknown work: {work!r}"[:100])
 
-    def local(self, model: Array) -> Array:
-        """Stage III, local mode: the model after some gradient steps."""
-        if not isinstance(self._optimiser, LocalSteps):
-            raise TypeError("local steps were asked for, but optimiser=local is not set")
-        for _ in range(self._optimiser.local_steps):
-            model = model - self._optimiser.step * self._task.gradient(model, self.data)
-        return model
-
-    def loss(self, model: Array) -> float:
-        """The loss on held-out data."""
-        return self._task.loss(model, self._task.test(self.number))
+    def evaluate(self, received: Model, data: Data | None = None) -> Mapping[str, float]:
+        """Every metric of a model, on held-out data unless others are given."""
+        model, buffers = received
+        data = self._task.test(self.number) if data is None else data
+        if buffers and isinstance(self._task, WithBuffers):
+            return self._task.evaluate_with(model, buffers, data)
+        return self._task.evaluate(model, data)
 
 
 def make_client(settings: Settings, number: int, attack: LocalAttack | None = None) -> LocalClient:
@@ -52,5 +90,6 @@ def make_client(settings: Settings, number: int, attack: LocalAttack | None = No
         data = task.train(number)
     else:
         data = attack.data(task, number, stream(settings.seed, "attack data", number))
-    optimiser = build("optimiser", settings.choice("optimiser"))
-    return LocalClient(number, task, data, solver_of(settings), optimiser)
+    return LocalClient(
+        number, task, data, solver_of(settings), training_of(settings), settings.seed
+    )

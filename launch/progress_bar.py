@@ -58,9 +58,9 @@ class ProgressBar:
 
     def round(self, event: RoundFinished) -> None:
         """One more round is over: an observer of a run."""
-        error = event.estimation_error
         more = _STAGES.get(event.work, event.work)
-        more += "" if error is None else f", error {error:.4f}"
+        name, value = next(iter(event.scores.items()))
+        more += "" if value is None else f", {name.replace('_', ' ')} {value:.4f}"
         self.show(event.round, event.rounds, more)
 
 

@@ -9,7 +9,6 @@ from tagma.launch.run import check, run_and_show
 from tagma.override import key_of
 from tagma.server.checkpoint import load_checkpoint
 from tagma.settings import compose
-from tagma.tasks.task_choice import task_of
 
 _HELP = """Go on with a run that broke off.
 
@@ -49,7 +48,7 @@ def main(arguments: list[str]) -> None:
         stored = [text for text in stored if not key_of(text).startswith("engine")]
     settings = compose([*(t for t in stored if key_of(t) not in _OURS), *given, "resume=true"])
     check(settings)
-    checkpoint.check(dim=task_of(settings).dim, rounds=settings.rounds)
+    checkpoint.check(rounds=settings.rounds)
     log = logging.FileHandler(folder / "run.log")
     log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(log)

@@ -28,7 +28,7 @@ from tagma.server.checkpoint import CHECKPOINT
 from tagma.server.folder_lock import only_writer
 from tagma.server.results.events import both
 from tagma.server.results.run_folder import RESULTS, read_metrics, write_metrics
-from tagma.server.wiring import algorithm_of, warnings_of
+from tagma.server.wiring import algorithm_of, warnings_of, works_of
 from tagma.settings import Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
 
@@ -84,7 +84,7 @@ def check(settings: Settings) -> None:
     adversary_of(settings)  # first: a task may depend on the share of Byzantine clients
     algorithm = algorithm_of(settings)
     solver_of(settings)
-    try_attacks(settings, algorithm.work)
+    try_attacks(settings, *works_of(settings, algorithm))
     build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     build("tracking", settings.choice("tracking"))
 

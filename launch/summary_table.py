@@ -1,6 +1,7 @@
 """The tables at the end of a run."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from rich.table import Table
@@ -10,6 +11,7 @@ from tagma.report.oracle_yardstick import no_yardstick
 from tagma.server.results.participation import some_of
 
 _LARGE = 1e4
+ERROR = "estimation_error"
 _MANY = 7
 """Columns beyond which cells stand close together, or 80 letters would not hold them."""
 _WHERE_ANY = ("excluded", "rejected", "error_bound", "suspect")
@@ -49,11 +51,17 @@ def _scores(metrics: dict[str, Any]) -> Table:
     table = Table(show_header=False, box=None)
     table.add_column()
     table.add_column(style="bold")
-    wrong, error = metrics["misclustering"], metrics["estimation_error"]
+    wrong = metrics["misclustering"]
     if wrong is not None:
         table.add_row("misclustered honest clients", f"{100 * wrong:.1f} %")
-    if metrics["estimation_error_per_round"]:
-        table.add_row("estimation error", "diverged" if error is None else show(error))
+    for name, score in metrics["scores"].items():
+        value = score["value"]
+        if name == ERROR or value is not None:
+            table.add_row(score["title"], "diverged" if value is None else show(value))
+    for metric, spread in _spreads(metrics):
+        table.add_row(f"  {metric} of the worst tenth of clients", show(spread["worst_decile"]))
+        if spread["worst_cluster"] is not None:
+            table.add_row(f"  {metric} of the worst true cluster", show(spread["worst_cluster"]))
     if metrics["oracle_error_per_round"]:
         table.add_row(
             "  oracle, without Byzantine clients"
@@ -68,6 +76,14 @@ def _scores(metrics: dict[str, Any]) -> Table:
         if held := metrics["screening"][state]:
             table.add_row(f"clients {words}", f"{len(held)} ({some_of(held)})")
     return table
+
+
+def _spreads(metrics: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """How unequal the clients are, for every metric that says so."""
+    for name in metrics["scores"]:
+        spread = metrics.get(name)
+        if isinstance(spread, dict) and spread.get("worst_decile") is not None:
+            yield name, spread
 
 
 def _oracle(metrics: dict[str, Any]) -> str:

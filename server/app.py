@@ -11,11 +11,12 @@ from tagma.server.results.events import print_event
 from tagma.server.transport.flower_superlink import InMemoryGrid
 from tagma.server.transport.patient_grid import PatientGrid
 from tagma.settings import settings_from
+from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 
 app = ServerApp()
-_PER_ENTRY, _BESIDES = 16, 2**20
-"""Bytes of a reply: twice what a vector takes, and what is around it."""
+_TIMES, _BESIDES = 2, 2**20
+"""Bytes of a reply: twice what a model takes, and what is around it."""
 
 
 @app.main()
@@ -25,7 +26,7 @@ def main(grid: Grid, context: Context) -> None:
     folder = Path(settings.output or datetime.now().strftime("outputs/%Y-%m-%d/%H-%M-%S"))
     engine = "ray" if isinstance(grid, InMemoryGrid) else "deployment"
     patient = PatientGrid(
-        grid, lossy=engine == "deployment", largest=_PER_ENTRY * task_of(settings).dim + _BESIDES
+        grid, lossy=engine == "deployment", largest=_TIMES * layout_of(task_of(settings)).nbytes + _BESIDES
     )
     run_federation(patient, settings, folder, [print_event], engine)
     print(f"results: {folder.resolve()}", flush=True)

@@ -2,13 +2,15 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from flwr.serverapp import Grid
 
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.attacked_grid import AttackedGrid
+from tagma.attacks.collusion import Collusion
 from tagma.errors import FederationError
 from tagma.server.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
 from tagma.server.folder_lock import only_writer
@@ -16,11 +18,14 @@ from tagma.server.rehearsal import rehearsal_of
 from tagma.server.results.events import Observer, RoundFinished
 from tagma.server.results.metrics import summarise
 from tagma.server.results.recorder import Recorder
-from tagma.server.results.run_folder import History, write_clusters, write_metrics
-from tagma.server.rounds import evaluate, play
-from tagma.server.wiring import algorithm_of, tolerance_of
+from tagma.server.results.run_folder import History, write_clusters, write_metrics, write_models
+from tagma.server.results.scores import scores_of
+from tagma.server.rounds import play
+from tagma.server.wiring import algorithm_of
 from tagma.settings import Settings
-from tagma.strategies.flower import ThreeStage
+from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.flower import AlgorithmStrategy
+from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 
 _log = logging.getLogger("tagma")
@@ -43,64 +48,80 @@ def _run_all(
     grid: Grid, settings: Settings, folder: Path, observers: Sequence[Observer], engine: str
 ) -> None:
     task, adversary = task_of(settings), adversary_of(settings)
-    algorithm = algorithm_of(settings)
+    layout, truth, scores = layout_of(task), task.truth(), scores_of(task)
+    strategy = AlgorithmStrategy(
+        algorithm_of(settings),
+        task.initial(),
+        layout=layout,
+        min_replies=settings.min_replies,
+        sampling=settings.sampling.fraction,
+        seed=settings.seed,
+    )
     rounds = settings.rounds + 1
-    truth = task.truth()
-    told: list[Observer] = []
-    recorder = Recorder(rounds, truth, adversary.byzantine, told, tolerance=tolerance_of(settings))
-    state = None
+    listening: list[Observer] = []
+    recorder = Recorder(rounds, truth, adversary.byzantine, scores, listening)
     if settings.resume:
         checkpoint = load_checkpoint(folder)
-        checkpoint.check(dim=task.dim, rounds=settings.rounds)
-        checkpoint.restore(recorder)
-        state = checkpoint.state
-    told += [History(folder, recorder.events), *observers]
+        checkpoint.check(rounds=settings.rounds)
+        checkpoint.restore(strategy, recorder)
+    listening += [History(folder, scores, recorder.events), *observers]
     if settings.checkpoint_every:
-        told.append(_saver(settings, folder, recorder))
-    strategy = ThreeStage(
-        algorithm,
-        dim=task.dim,
-        min_replies=settings.min_replies,
-        on_round=recorder.observe_round,
-        state=state,
-    )
+        listening.append(_saver(settings, folder, recorder, strategy))
     if adversary.colludes:
-        grid = AttackedGrid(
-            grid,
+        collusion = Collusion(
             adversary,
             groups=None if truth is None else truth.labels,
-            sound=strategy.sound,
-            rehearsal=rehearsal_of(algorithm, lambda: strategy.state, truth, adversary.byzantine),
+            rehearsal=rehearsal_of(strategy, truth, adversary.byzantine),
             seed=settings.seed,
         )
+        grid = AttackedGrid(grid, collusion, sound=strategy.sound, layout=layout)
     _wait_for_nodes(grid, task.clients, settings.start_timeout)
-    first = len(recorder.events) + 1
     play(
         strategy,
         grid,
-        first=first,
+        first=len(recorder.events) + 1,
         last=rounds,
         timeout=settings.round_timeout,
         patience=settings.start_timeout,
+        evaluates=_evaluates(settings, truth is None),
+        on_round=recorder.observe_round,
     )
-    if settings.evaluate:
-        recorder.observe_evaluation(
-            *evaluate(strategy, grid, after=rounds, timeout=settings.round_timeout)
-        )
-    write_clusters(folder, recorder)
-    write_metrics(folder, summarise(settings, recorder, strategy.losses, engine))
+    found = strategy.algorithm.findings(strategy.state)
+    known = found if isinstance(found, Clustered) else None
+    write_clusters(folder, recorder, known)
+    write_models(folder, strategy.outcome.models, known, layout, strategy.buffers)
+    write_metrics(folder, summarise(settings, recorder, known, engine))
     (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
-def _saver(settings: Settings, folder: Path, recorder: Recorder) -> Observer:
+def _evaluates(settings: Settings, blind: bool) -> Callable[[int], bool]:
+    """After which rounds clients try their models: the last, and those that the settings name.
+
+    Where the truth is not known, what clients measure is all there is to see of a run: then every
+    round, unless the settings say otherwise.
+    """
+    every = settings.evaluate_every
+    if every is None:
+        every = 1 if blind else 0
+
+    def evaluates(number: int) -> bool:
+        last = number == settings.rounds + 1
+        return settings.evaluate and (last or (every > 0 and number % every == 0))
+
+    return evaluates
+
+
+def _saver(
+    settings: Settings, folder: Path, recorder: Recorder, strategy: AlgorithmStrategy[Any]
+) -> Observer:
     """An observer that writes a checkpoint after every so many rounds.
 
-    Not after the last: it is played again rather than remembered, whatever its replies tell.
+    Not after the last: it is played again rather than remembered, whatever its replies are.
     """
 
     def save(event: RoundFinished) -> None:
         if event.round % settings.checkpoint_every == 0 and event.round < event.rounds:
-            save_checkpoint(folder, settings.overrides, recorder)
+            save_checkpoint(folder, settings.overrides, recorder, strategy)
 
     return save
 

@@ -18,7 +18,7 @@ def partial_labels(
     right = stream(seed, "partial labels").permutation(honest)[: round(correct * len(honest))]
     known = np.isin(clients, right)
     uniform = [
-        stream(seed, "partial labels", int(client)).integers(len(truth.centres))
+        stream(seed, "partial labels", int(client)).integers(truth.k)
         for client in clients
     ]
     labels = np.array(uniform, dtype=np.int64)

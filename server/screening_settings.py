@@ -7,7 +7,7 @@ import numpy as np
 
 from tagma.plugins import TARGET, locate
 from tagma.settings import Settings
-from tagma.strategies.algorithms.three_stage import State
+from tagma.strategies.algorithms.three_stage import Clustered
 
 
 def without_useless_checks(settings: Settings) -> Mapping[str, Any]:
@@ -46,7 +46,7 @@ def notices_of_screening(settings: Settings) -> list[str]:
     return found
 
 
-def notices_of_balls(settings: Settings, state: State) -> list[str]:
+def notices_of_balls(settings: Settings, state: Clustered) -> list[str]:
     """The same, as far as it depends on what stage II found."""
     without = not np.isfinite(state.clustering.radius).any() and not state.clustering.trimmed.any()
     if not settings.choice("strategy").get("quarantine") or not without:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from annotated_types import Ge, Le
 
 from tagma.arrays import Array, Labels
@@ -15,11 +16,14 @@ from tagma.server.partial_labels import partial_labels
 from tagma.server.screening_settings import notices_of_screening, without_useless_checks
 from tagma.settings import Settings
 from tagma.strategies.aggregation.pre.with_spectral_filter import REMOVABLE
+from tagma.strategies.algorithms.algorithm import Algorithm
 from tagma.strategies.algorithms.oracle import Oracle
-from tagma.strategies.algorithms.three_stage import Algorithm, ClusterClients
+from tagma.strategies.algorithms.three_stage import ClusterClients
+from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.clustering import Clusterer, Clustering, random_labels
 from tagma.strategies.clustering.initial_labels import InitialLabels
 from tagma.strategies.rule_choice import aggregator_of
+from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 
 _USUAL_TOLERANCE = 0.4
@@ -28,17 +32,27 @@ _OURS = ("init", "restarts", "correct", "extra_clusters")
 """The settings of the group `clustering` that are used here; the others are the method's own."""
 
 
-def algorithm_of(settings: Settings) -> Algorithm:
+def algorithm_of(settings: Settings) -> Algorithm[Any]:
     """The algorithm of the settings; only the oracle and partial labels see the truth."""
-    algorithm: Algorithm = build(
+    algorithm: Algorithm[Any] = build(
         "strategy",
         without_useless_checks(settings),
         cluster=_cluster_clients(settings),
         aggregate=aggregator_of(settings.choice("aggregation")),
         optimiser=build("optimiser", settings.choice("optimiser")),
+        seed=settings.seed,
         **_truth_for_the_oracle(settings),
     )
     return algorithm
+
+
+def works_of(settings: Settings, algorithm: Algorithm[Any]) -> tuple[str, str]:
+    """What clients are asked for in the first round and, by the optimiser, later."""
+    task = task_of(settings)
+    state = algorithm.start(layout_of(task).vector(task.initial()))
+    first = algorithm.ask(state, 1, np.zeros(1, dtype=np.int64)).work
+    later: ServerStep = build("optimiser", settings.choice("optimiser"))
+    return first, later.work
 
 
 def _truth_for_the_oracle(settings: Settings) -> dict[str, Any]:
@@ -121,7 +135,7 @@ def _initial_labels(settings: Settings, k: int, ours: dict[str, Any]) -> Initial
         restarts = ours["restarts"] if ours["init"] == "restarts" else 1
         return partial(random_labels, k=k, restarts=restarts, seed=settings.seed)
     truth = task_of(settings).truth()
-    if truth is None or len(truth.centres) != k:
+    if truth is None or truth.k != k:
         raise SettingError(
             "clustering.init", "partial", "needs a task with clustering.k clusters that are known"
         )

@@ -1,80 +1,104 @@
-"""Which node plays which client.
+"""Who is who: which node plays which client.
 
-Flower's node ids are random, so clients have numbers: those they give themselves when they send
-their local model. A number that is claimed twice in round 1 belongs to no client: its claimants
-take part under new numbers, after all others. Later, a node keeps its number while it is away. A
-node without a number may be a newcomer or one that comes back under another id, for example because
-the server was resumed: it takes the number it claims only if it sends the local model that this
-client joined with, and only while no node that is there holds it: members of a small cluster can
-work out each other's local models. Everybody else gets a number that is free.
+Flower's node ids are random, so clients have numbers: those they give themselves when they first
+answer. A number that is claimed twice then is nobody's: its claimants take part under new numbers,
+after all others, as do clients of somebody else's app, which claim none. Later, a client keeps its
+number while it is away. A node without a number may be a newcomer or one that comes back under
+another id, for example because the server was resumed: it gets the number it claims only if the
+algorithm recognises it, and only while no node that is there holds it: members of a small cluster
+can work out each other's local models. Everybody else gets a number that is free.
 """
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
-from tagma.strategies.algorithms.three_stage import State
+from tagma.arrays import Labels
 from tagma.strategies.replies import ABSENCES, Rejection, Reply
 
 _TRIES = 3
-"""How often a node that does not answer is asked for its local model."""
+"""How often a node that does not answer is asked who it is."""
 
 
-class ClientIdentity:
-    """The nodes that take part, by node id."""
+class Clients:
+    """The clients of a federation, by node id; `joined` is the round in which each came."""
 
     def __init__(self) -> None:
-        self.client_of: dict[int, int] = {}
+        self.of_node: dict[int, int] = {}
+        self.node_of: dict[int, int] = {}
+        """The inverse; after a resume a client may have no node yet."""
+        self.joined: dict[int, int] = {}
         self._refused: set[int] = set()
         self._tries: Counter[int] = Counter()
 
-    def first(self, usable: list[Reply]) -> None:
-        """Number everybody after round 1."""
+    @property
+    def numbers(self) -> Labels:
+        """Of all clients that ever came, in ascending order."""
+        return np.array(sorted(self.joined), dtype=np.int64)
+
+    def begin(self, usable: list[Reply]) -> None:
+        """Number everybody who answered in round 1."""
         claims = Counter(reply.client for reply in usable)
-        free = max((number for number in claims if number is not None), default=-1) + 1
         for reply in usable:
             if reply.client is not None and claims[reply.client] == 1:
-                self.client_of[reply.node] = reply.client
+                self._join(reply.node, reply.client, 1)
         for reply in usable:
-            if reply.node not in self.client_of:
-                self.client_of[reply.node] = free
-                free += 1
+            if reply.node not in self.of_node:
+                self._join(reply.node, self._free(), 1)
 
-    def unknown_nodes(self, online: set[int]) -> list[int]:
-        """The nodes that may still be asked for their local model, in order."""
-        return sorted(online - self.client_of.keys() - self._refused)
+    def strangers(self, online: set[int]) -> list[int]:
+        """The nodes that may still be asked who they are, in order."""
+        return sorted(online - self.of_node.keys() - self._refused)
 
     def refuse(self, rejections: list[Rejection]) -> None:
-        """A node without a usable local model takes no part; one that was away may try again."""
+        """A node without a usable answer takes no part; one that was away may try again."""
         for rejection in rejections:
             self._tries[rejection.node] += 1
             if rejection.reason not in ABSENCES or self._tries[rejection.node] >= _TRIES:
                 self._refused.add(rejection.node)
 
-    def take(self, reply: Reply, state: State, online: set[int]) -> tuple[int, bool]:
-        """Number a node after round 1: its client, and whether that client is a known one."""
-        client = reply.client
-        row = None if client is None else state.row_of(client)
-        if client is not None and row is not None:
-            same = np.allclose(reply.vector, state.local_models[row], rtol=1e-6, atol=1e-12)
-            holders = {node for node, held in self.client_of.items() if held == client}
-            if same and not holders & online:
-                for node in holders:
-                    del self.client_of[node]
-                self.client_of[reply.node] = client
-                return client, True
-            client = None
-        if client is None:
-            client = int(state.clients[-1]) + 1
-        self.client_of[reply.node] = client
-        return client, False
+    def place(
+        self,
+        reply: Reply,
+        round_number: int,
+        online: set[int],
+        recognised: Callable[[int, Reply], bool],
+    ) -> tuple[int, bool]:
+        """The number of a node that came after round 1, and whether that client was known."""
+        claimed = reply.client
+        if claimed is not None and claimed in self.joined:
+            holder = self.node_of.get(claimed)
+            if holder not in online and recognised(claimed, reply):
+                if holder is not None:
+                    del self.of_node[holder]
+                self._seat(reply.node, claimed)
+                return claimed, True
+            claimed = None
+        number = self._free() if claimed is None else claimed
+        self._join(reply.node, number, round_number)
+        return number, False
 
-    def claims(self, usable: list[Reply]) -> dict[int, int]:
-        """The numbers that nodes claim, by node: those that are claimed once and not taken."""
-        times = Counter(reply.client for reply in usable)
-        taken = set(self.client_of.values())
-        return {
+    def claimed(self, usable: list[Reply]) -> dict[int, int]:
+        """The clients behind nodes, with those that introduce themselves; changes nothing.
+
+        A number that is claimed twice, or held by another node, is nobody's.
+        """
+        claims = Counter(reply.client for reply in usable)
+        taken = set(self.of_node.values())
+        return self.of_node | {
             reply.node: reply.client
             for reply in usable
-            if reply.client is not None and times[reply.client] == 1 and reply.client not in taken
+            if reply.client is not None and claims[reply.client] == 1 and reply.client not in taken
         }
+
+    def _join(self, node: int, client: int, round_number: int) -> None:
+        self._seat(node, client)
+        self.joined[client] = round_number
+
+    def _seat(self, node: int, client: int) -> None:
+        self.of_node[node] = client
+        self.node_of[client] = node
+
+    def _free(self) -> int:
+        return max(self.joined, default=-1) + 1

@@ -8,14 +8,17 @@ model for this round. A cluster that has no clients at all is not missing any.
 import numpy as np
 
 from tagma.arrays import Labels, Mask
-from tagma.strategies.algorithms.three_stage import State
 
 
-def enough_replies(state: State, clients: Labels, min_replies: int) -> tuple[Mask, list[int]]:
-    """Which of the replying clients count, and the clusters that keep their model."""
-    labels = state.clusters_of(clients)
-    k = len(state.models)
-    replies = np.bincount(labels, minlength=k)
-    members = np.bincount(state.labels[state.labels >= 0], minlength=k)
-    starved = (members > 0) & (replies < min_replies)
-    return ~starved[labels], np.flatnonzero(starved).tolist()
+def enough_replies(
+    replied: Labels, members: Labels, min_replies: int
+) -> tuple[Mask, list[int]]:
+    """Which replies count, and the models that stay as they are.
+
+    `replied` is the model of every reply, `members` that of every client; negative: none.
+    """
+    k = int(max(replied.max(initial=-1), members.max(initial=-1))) + 1
+    replies = np.bincount(replied, minlength=k)
+    sizes = np.bincount(members[members >= 0], minlength=k)
+    starved = (sizes > 0) & (replies < min_replies)
+    return ~starved[replied], np.flatnonzero(starved).tolist()

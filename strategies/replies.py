@@ -1,24 +1,34 @@
 """The one place where replies are checked: everything that comes from a client is hostile.
 
-A reply is usable only if it answers a message of this round, is the first to do so, carries no
-error, and holds exactly the vector that was asked for, with finite entries. Anything else is
-dropped with one of the reasons below, and the round goes on without it.
+A reply is usable only if it answers a message of this exchange, is the first to do so, carries no
+error, and holds exactly the arrays that were asked for, with finite entries, and every number that
+was expected beside them. Anything else is dropped with one of the reasons below, and the round goes
+on without it.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from math import isfinite
+from typing import Any
 
 import numpy as np
-from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.app import Message, MetricRecord, RecordDict
+from numpy.typing import NDArray
 
 from tagma.arrays import Array
+from tagma.exchange import Expected
 from tagma.flower_private import ErrorCode
-from tagma.wire import ABOUT, CLIENT, LOSS, METRICS, UPDATE, MalformedVector, unpack
+from tagma.layout import Layout
+from tagma.wire import ARRAYS, CLIENT, EXAMPLES, METRICS, MalformedArrays, unpack
 
-_LARGEST = 1e150
+_LARGEST = {"float64": 1e150, "float32": 1e15}
 """Entries beyond this are as useless as infinite ones: their squares overflow."""
-
+_ANY = 1e150
+"""The same for reported numbers."""
+_MOST_EXAMPLES = 2**53
+_MOST_METRICS = 64
+"""More numbers than these in one reply are not looked at."""
 _DETAIL = 300
 """Characters of an error that are kept."""
 _CLIENTS = 2**31
@@ -40,8 +50,12 @@ class Reply:
 
     node: int
     vector: Array
-    client: int | None
-    """The number that the client gives itself; only in round 1."""
+    """Shape (d,); empty where no model was asked for."""
+    client: int | None = None
+    """The number that the client gives itself, if it does."""
+    examples: int = 0
+    extras: Mapping[str, float] = field(default_factory=dict)
+    buffers: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,7 @@ class Rejection:
     node: int
     reason: str
     client: int | None = None
-    """The number that the client gives itself, where it could be read; only in round 1."""
+    """The number that the client gives itself, where it could be read."""
     detail: str = ""
     """What an error reply says."""
 
@@ -61,12 +75,17 @@ class _Unusable(Exception):
 
 
 def check_replies(
-    sent: Mapping[str, int], replies: Iterable[Message], *, length: int, first_round: bool
+    sent: Mapping[str, int],
+    replies: Iterable[Message],
+    *,
+    layout: Layout | None,
+    expects: Mapping[str, Expected],
 ) -> tuple[list[Reply], list[Rejection]]:
     """Usable replies and rejections, each in the order of node numbers.
 
-    `sent` maps the message ids of this round to nodes. An error reply is that of the node that was
-    asked, whoever it names: those for unreachable nodes name a wrong one.
+    `sent` maps the message ids of this exchange to nodes; `layout` is that of the model asked for,
+    None for none. An error reply is that of the node that was asked, whoever it names: those for
+    unreachable nodes name a wrong one.
     """
     answered: dict[int, Reply | Rejection] = {}
     repeated = []
@@ -78,7 +97,7 @@ def check_replies(
         elif node in answered:
             repeated.append(Rejection(node, "duplicate"))
         else:
-            answered[node] = _check(node, message, length, first_round)
+            answered[node] = _check(node, message, layout, expects)
     for node in sent.values():
         answered.setdefault(node, Rejection(node, NO_REPLY))
     outcomes = [answered[node] for node in sorted(answered)]
@@ -87,7 +106,9 @@ def check_replies(
     return usable, list(chain(dropped, repeated))
 
 
-def _check(node: int, message: Message, length: int, first_round: bool) -> Reply | Rejection:
+def _check(
+    node: int, message: Message, layout: Layout | None, expects: Mapping[str, Expected]
+) -> Reply | Rejection:
     client = None
     try:
         if message.has_error():
@@ -97,42 +118,72 @@ def _check(node: int, message: Message, length: int, first_round: bool) -> Reply
         if not message.has_content():
             raise _Unusable("empty")
         content = message.content
-        if first_round:
-            client = _client(content)
-        if set(content.keys()) != ({UPDATE, ABOUT} if first_round else {UPDATE}):
+        metrics = content.get(METRICS)
+        if not isinstance(metrics, MetricRecord):
             raise _Unusable("unexpected records")
-        return Reply(node, _vector(content[UPDATE], length), client)
-    except (_Unusable, MalformedVector) as problem:
+        client = _client(metrics)
+        if set(content.keys()) != ({METRICS} if layout is None else {ARRAYS, METRICS}):
+            raise _Unusable("unexpected records")
+        examples = _examples(metrics)
+        extras = {name: _number(metrics, name, wanted) for name, wanted in expects.items()}
+        if layout is None:
+            return Reply(node, np.empty(0), client, examples, extras)
+        vector, buffers = _arrays(content, layout)
+        return Reply(node, vector, client, examples, extras, buffers)
+    except (_Unusable, MalformedArrays) as problem:
         return Rejection(node, str(problem), client)
     except Exception:  # records that break even the checks
         return Rejection(node, "malformed", client)
 
 
-def _vector(record: object, length: int) -> Array:
-    vector = unpack(record, length)
-    # A NaN or infinity anywhere makes the comparison false.
-    if length and not np.abs(vector).max() <= _LARGEST:
-        raise _Unusable("not finite")
-    return vector
+def _arrays(content: RecordDict, layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
+    vector, buffers = unpack(content[ARRAYS], layout)
+    for values in (vector, *(b for b in buffers.values() if b.dtype.kind == "f")):
+        # A NaN or infinity anywhere makes the comparison false.
+        if values.size and not np.abs(values).max() <= _LARGEST.get(values.dtype.name, _ANY):
+            raise _Unusable("not finite")
+    return vector, buffers
 
 
-def _client(content: RecordDict) -> int:
-    about = content.get(ABOUT)
-    number = about.get(CLIENT) if isinstance(about, ConfigRecord) else None
+def _client(metrics: MetricRecord) -> int | None:
+    number = metrics.get(CLIENT)
+    if number is None:
+        return None
     if type(number) is not int or not 0 <= number < _CLIENTS:
         raise _Unusable("no client number")
     return number
 
 
-def check_losses(sent: Mapping[str, int], replies: Iterable[Message]) -> dict[int, float]:
-    """The losses that nodes report on evaluation; anything but one finite number is left out."""
-    losses: dict[int, float] = {}
+def _examples(metrics: MetricRecord) -> int:
+    number = metrics.get(EXAMPLES)
+    if type(number) is not int or not 0 <= number < _MOST_EXAMPLES:
+        raise _Unusable("no number of examples")
+    return number
+
+
+def _number(metrics: MetricRecord, name: str, wanted: Expected) -> float:
+    value = metrics.get(name)
+    if not isinstance(value, int | float) or not wanted.low <= value <= wanted.high:
+        raise _Unusable(f"no usable {name}")
+    if wanted.whole and value != int(value):
+        raise _Unusable(f"no usable {name}")
+    return float(value)
+
+
+def check_metrics(
+    sent: Mapping[str, int], replies: Iterable[Message]
+) -> dict[int, dict[str, float]]:
+    """The finite numbers that nodes report on evaluation; anything else is left out."""
+    found: dict[int, dict[str, float]] = {}
     for message in replies:
         node = sent.get(message.metadata.reply_to_message_id)
-        if node is None or node in losses or message.has_error() or not message.has_content():
+        if node is None or node in found or message.has_error() or not message.has_content():
             continue
         record = message.content.get(METRICS)
-        loss = record.get(LOSS) if isinstance(record, MetricRecord) else None
-        if isinstance(loss, float) and abs(loss) <= _LARGEST:
-            losses[node] = loss
-    return losses
+        if isinstance(record, MetricRecord):
+            found[node] = {
+                str(name): float(value)
+                for name, value in islice(record.items(), _MOST_METRICS)
+                if isinstance(value, int | float) and isfinite(value) and abs(value) <= _ANY
+            }
+    return found

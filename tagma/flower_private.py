@@ -70,13 +70,13 @@ def answer_from(reply: Message, node: int) -> None:
     reply.metadata.__dict__["_src_node_id"] = node
 
 
-def numpy_array(shape: tuple[int, ...], data: bytes) -> Array:
-    """An `Array` of float64 from its bytes in NumPy's npy format.
+def numpy_array(dtype: str, shape: tuple[int, ...], data: bytes) -> Array:
+    """An `Array` from its bytes in NumPy's npy format.
 
     Its own constructor spends most of its time finding out which arguments it was given.
     """
     array = Array.__new__(Array)
-    array.__dict__.update(dtype="float64", shape=shape, stype="numpy.ndarray", data=data)
+    array.__dict__.update(dtype=dtype, shape=shape, stype="numpy.ndarray", data=data)
     return array
 
 

@@ -89,6 +89,9 @@ class Layout:
 
     def named(self, vector: Array, buffers: Named | None = None) -> dict[str, NDArray[Any]]:
         """The arrays of a vector, and the buffers, by their names and in their order."""
+        if len(self.parts) == 1:
+            only = self.parts[0]
+            return {only.name: vector.reshape(only.shape)}
         pieces = dict(zip([p.name for p in self.parameters], self.split(vector), strict=True))
         return {
             part.name: (buffers or {})[part.name] if part.buffer else pieces[part.name]

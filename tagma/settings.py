@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
@@ -46,6 +46,14 @@ _LOCK = Lock()
 _ADOPTED: "dict[tuple[str, ...], Settings]" = {}
 
 
+class Sampling(BaseModel):
+    """Who takes part in a round."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    fraction: Annotated[float, Gt(0), Le(1)]
+
+
 class Settings(BaseModel):
     """The composed configuration: top-level values as attributes, groups as mappings.
 
@@ -57,10 +65,13 @@ class Settings(BaseModel):
     rounds: Annotated[int, Ge(0)]
     seed: Annotated[int, Ge(0)]
     evaluate: bool
+    evaluate_every: Annotated[int, Ge(0)] | None
     oracle: bool
     start_timeout: Annotated[float, Gt(0)]
     round_timeout: Annotated[float, Gt(0)]
     min_replies: Annotated[int, Ge(1)]
+    sampling: "Sampling"
+    device: Literal["cpu", "cuda", "auto"]
     checkpoint_every: Annotated[int, Ge(0)]
     resume: bool
     output: str | None

@@ -1,88 +1,121 @@
-"""How vectors travel in Flower messages: one float64 vector per record, in NumPy's npy format.
+"""How models travel in Flower messages, under the names that Flower's own strategies use.
 
-The names of the records that server and clients exchange are here too.
+An instruction holds the record `arrays` with the model's named arrays (or `arrays.0`, `arrays.1`,
+... where a client gets several models) and the record `config`; a reply holds `arrays` and
+`metrics`, with `num-examples` among them. So our server can serve anybody's ClientApp, and our
+ClientApp anybody's server.
 
-The bytes are those that `Array.from_numpy_ndarray` would write. Packing reuses the header, which
-depends on the length only, and unpacking is a read-only view of the bytes, so both cost a few
-microseconds plus one copy. Unpacking trusts nothing: bytes that are not exactly the vector that
-was expected raise `MalformedVector`.
+Arrays are in NumPy's npy format, with the bytes that `Array.from_numpy_ndarray` would write.
+Packing reuses the header, which depends on precision and shape only, and unpacking is a read-only
+view of the bytes, so both cost a few microseconds plus one copy. Unpacking trusts nothing: bytes
+that are not exactly the array that was expected raise `MalformedArrays`.
 """
 
 from functools import lru_cache
 from io import BytesIO
+from typing import Any
 
 import numpy as np
+from flwr.app import Array as WireArray
 from flwr.app import ArrayRecord, ConfigRecord, Message
+from numpy.typing import NDArray
 
 from tagma.arrays import Array
 from tagma.flower_private import numpy_array
+from tagma.layout import Layout, Named, Part
 
-VECTOR = "vector"
-"""The only key of a record that carries a vector."""
-MODEL = "model"
-"""The record of an instruction that carries the model; absent in round 1."""
-UPDATE = "update"
-"""The record of a reply that carries the client's vector."""
-ABOUT, CLIENT = "about", "client"
-"""In round 1 a reply also says, in the record ABOUT, which number its client has."""
-CONFIG, ROUND = "config", "server-round"
-"""The record of an instruction that says in which round it is given, under Flower's own names."""
-METRICS, LOSS = "metrics", "loss"
-"""The record of a reply to an evaluation, and the key of the loss in it."""
+ARRAYS, CONFIG, METRICS = "arrays", "config", "metrics"
+ROUND, WORK = "server-round", "work"
+"""Keys of `config`: the round, and what is asked for."""
+EXAMPLES, CLIENT = "num-examples", "client"
+"""Keys of `metrics`: how many examples the client has, and the number it gives itself."""
 
 _NUMPY = "numpy.ndarray"
 
 
-class MalformedVector(Exception):
-    """A record that does not carry the vector that was expected; the text says why."""
+class MalformedArrays(Exception):
+    """A record that does not carry the arrays that were expected; the text says why."""
 
 
 @lru_cache(maxsize=64)
-def _header(length: int) -> bytes:
+def _on_the_wire(dtype: str) -> np.dtype[Any]:
+    return np.dtype(dtype).newbyteorder("<")
+
+
+@lru_cache(maxsize=1024)
+def _header(dtype: str, shape: tuple[int, ...]) -> bytes:
     buffer = BytesIO()
-    layout = {"descr": "<f8", "fortran_order": False, "shape": (length,)}
+    layout = {"descr": _on_the_wire(dtype).str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(buffer, layout)
     return buffer.getvalue()
 
 
-def pack(vector: Array) -> ArrayRecord:
-    """The record for a vector of any real dtype."""
-    vector = np.ascontiguousarray(vector, dtype="<f8")
-    data = _header(vector.size) + vector.tobytes()
+def pack(layout: Layout, vector: Array, buffers: Named | None = None) -> ArrayRecord:
+    """The record of a model: a vector of any real precision, and its buffers if it has any."""
     record = ArrayRecord()
-    record[VECTOR] = numpy_array((vector.size,), data)
+    named = layout.named(vector, buffers)
+    for part in layout.parts:
+        record[part.name] = _array(named[part.name], part)
     return record
 
 
-def unpack(record: object, length: int) -> Array:
-    """The vector of a record, as a read-only view; `length` is the length it must have."""
-    if not isinstance(record, ArrayRecord) or list(record.keys()) != [VECTOR]:
-        raise MalformedVector("unexpected records")
-    array = record[VECTOR]
-    if not isinstance(array.shape, tuple | list) or tuple(array.shape) != (length,):
-        raise MalformedVector("wrong shape")
-    if array.dtype != "float64" or array.stype != _NUMPY:
-        raise MalformedVector("wrong dtype")
-    header = _header(length)
-    if not isinstance(array.data, bytes):
-        raise MalformedVector("malformed bytes")
-    if len(array.data) != len(header) + 8 * length or not array.data.startswith(header):
-        raise MalformedVector("malformed bytes")
-    return np.frombuffer(array.data, dtype="<f8", offset=len(header))
+def _array(values: NDArray[Any], part: Part) -> WireArray:
+    data = np.ascontiguousarray(values, dtype=_on_the_wire(part.dtype)).tobytes()
+    return numpy_array(part.dtype, part.shape, _header(part.dtype, part.shape) + data)
+
+
+def unpack(record: object, layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
+    """The vector of a record and its buffers; read-only where nothing has to be joined."""
+    if not isinstance(record, ArrayRecord) or len(record) != len(layout.parts):
+        raise MalformedArrays("unexpected records")
+    pieces, buffers = [], {}
+    for part in layout.parts:
+        if part.name not in record:
+            raise MalformedArrays("unexpected records")
+        values = _values(record[part.name], part)
+        if part.buffer:
+            buffers[part.name] = values.reshape(part.shape)
+        else:
+            pieces.append(values)
+    if len(pieces) == 1:
+        return pieces[0], buffers
+    return np.concatenate(pieces, dtype=layout.dtype), buffers
+
+
+def _values(array: WireArray, part: Part) -> NDArray[Any]:
+    """The entries of one array, as a flat read-only view."""
+    if not isinstance(array.shape, tuple | list) or tuple(array.shape) != part.shape:
+        raise MalformedArrays("wrong shape")
+    if array.dtype != part.dtype or array.stype != _NUMPY:
+        raise MalformedArrays("wrong dtype")
+    header = _header(part.dtype, part.shape)
+    dtype = _on_the_wire(part.dtype)
+    size = len(header) + dtype.itemsize * part.size
+    if not isinstance(array.data, bytes) or len(array.data) != size:
+        raise MalformedArrays("malformed bytes")
+    if not array.data.startswith(header):
+        raise MalformedArrays("malformed bytes")
+    return np.frombuffer(array.data, dtype=dtype, offset=len(header))
+
+
+def models_of(instruction: Message, layout: Layout) -> list[tuple[Array, dict[str, NDArray[Any]]]]:
+    """The models of an instruction, each a vector and its buffers: none, one or several."""
+    content = instruction.content
+    if ARRAYS in content:
+        return [unpack(content[ARRAYS], layout)]
+    names = (f"{ARRAYS}.{k}" for k in range(len(content)))
+    return [unpack(content[name], layout) for name in names if name in content]
+
+
+def config_of(instruction: Message) -> ConfigRecord:
+    """What an instruction says beside the model."""
+    config = instruction.content[CONFIG]
+    assert isinstance(config, ConfigRecord)
+    return config
 
 
 def round_of(instruction: Message) -> int:
     """The round in which an instruction was given."""
-    config = instruction.content[CONFIG]
-    assert isinstance(config, ConfigRecord)
-    number = config[ROUND]
+    number = config_of(instruction)[ROUND]
     assert isinstance(number, int)
     return number
-
-
-def unpack_any(record: object) -> Array:
-    """The vector of a record, of whatever length it says it has."""
-    if not isinstance(record, ArrayRecord) or VECTOR not in record:
-        raise MalformedVector("unexpected records")
-    shape = record[VECTOR].shape
-    return unpack(record, shape[0] if len(shape) == 1 else -1)

@@ -1,11 +1,9 @@
 """Lazy: the client computes nothing and sends back what it received.
 
 As the result of local steps that is a model without progress. As a gradient it is one that shrinks
-the model: with a share a of lazy clients, the mean leads to (1 - a) w*. In the first round, in
-which nothing was received, it is zero.
+the model: with a share a of lazy clients, the mean leads to (1 - a) w*. As a local model it is the
+initial one.
 """
-
-import numpy as np
 
 from tagma.arrays import Array
 from tagma.attacks.base import LocalAttack, LocalView
@@ -19,4 +17,4 @@ class Lazy(LocalAttack):
 
     def forge(self, honest: Array, view: LocalView) -> Array:
         """The received model."""
-        return np.zeros_like(honest) if view.model is None else view.model
+        return view.model

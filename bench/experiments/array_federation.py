@@ -13,10 +13,11 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.attacks.adversary import adversary_of
 from tagma.client.local_client import make_client
 from tagma.errors import TagmaError
-from tagma.server.results.scores import estimation_error
+from tagma.exchange import FIT, Replies
+from tagma.server.results.cluster_scores import estimation_error
 from tagma.settings import Settings, compose
-from tagma.strategies.algorithms.three_stage import Algorithm, State
-from tagma.tasks.task import LeastSquares, Truth
+from tagma.strategies.algorithms.three_stage import Clustered, ThreeStage
+from tagma.tasks.task import LeastSquares, Truth, layout_of
 from tagma.tasks.task_choice import task_of
 
 
@@ -50,10 +51,11 @@ def array_federation(overrides: Sequence[str]) -> ArrayFederation:
     for number in range(task.clients):
         squad = adversary.squad_of(number)
         clients.append(make_client(settings, number, squad.local_in(1) if squad else None))
+    nothing = layout_of(task).vector(task.initial()), {}
     inputs = [client.data.inputs for client in clients]
     return ArrayFederation(
         settings=settings,
-        local_models=np.array([client.local_model() for client in clients]),
+        local_models=np.array([client.answer(FIT, [nothing], 1, {}).vector for client in clients]),
         hessians=np.array([x.T @ x / len(x) for x in inputs]),
         targets=np.array(
             [x.T @ client.data.targets / len(x) for x, client in zip(inputs, clients, strict=True)]
@@ -64,17 +66,22 @@ def array_federation(overrides: Sequence[str]) -> ArrayFederation:
 
 
 def descend(
-    algorithm: Algorithm, federation: ArrayFederation, rounds: int, flipped: Mask | None = None
-) -> State:
-    """The state after so many rounds; the gradients of `flipped` clients change their sign."""
-    clients = np.arange(len(federation.local_models))
-    state = algorithm.begin(clients, federation.local_models)
-    for _ in range(rounds):
-        gradients = federation.gradients(state.models[state.labels])
-        if flipped is not None:
-            gradients[flipped] *= -1
-        state = algorithm.advance(state, clients, gradients)
-    return state
+    algorithm: ThreeStage, federation: ArrayFederation, rounds: int, flipped: Mask | None = None
+) -> Clustered:
+    """What is known after so many rounds; `flipped` clients change the sign of their gradients."""
+    m, d = federation.local_models.shape
+    clients, examples = np.arange(m), np.zeros(m, dtype=np.int64)
+    state = algorithm.start(np.zeros(d))
+    vectors = federation.local_models
+    for number in range(1, rounds + 2):
+        request = algorithm.ask(state, number, clients)
+        if number > 1:
+            vectors = federation.gradients(request.received(clients))
+            if flipped is not None:
+                vectors[flipped] *= -1
+        state = algorithm.learn(state, request, Replies(clients, vectors, examples))
+    assert state.clustered is not None
+    return state.clustered
 
 
 def pooled_error(federation: ArrayFederation, labels: Labels, counts: Mask) -> float:

@@ -19,10 +19,10 @@ from tagma.bench.experiments.array_federation import (
     pooled_error,
 )
 from tagma.server.results.cluster_verdicts import verdicts
-from tagma.server.results.scores import estimation_error, misclustering
+from tagma.server.results.cluster_scores import estimation_error, misclustering
 from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
-from tagma.strategies.algorithms.three_stage import State
+from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.clustering import density, random_labels, trimmed_kmeans
 from tagma.strategies.clustering.density.constants import DEFAULTS, Constants
 
@@ -133,7 +133,7 @@ def least_cpu(*works: Callable[[], object]) -> list[float]:
     return least
 
 
-def _coverage(state: State, centres: Array) -> list[tuple[float, float]]:
+def _coverage(state: Clustered, centres: Array) -> list[tuple[float, float]]:
     """Error and bound of every cluster."""
     pairs = []
     for model, verdict in zip(

@@ -9,11 +9,11 @@ import numpy as np
 from tagma.arrays import Labels, Mask
 from tagma.bench.experiments.array_federation import array_federation, descend, pooled_error
 from tagma.bench.experiments.beyond_trial import TASK, score
-from tagma.server.results.scores import estimation_error
+from tagma.server.results.cluster_scores import estimation_error
 from tagma.strategies.aggregation import mean, with_spectral_filter
 from tagma.strategies.aggregation.pre.with_spectral_filter import FACTOR, REMOVABLE
-from tagma.strategies.algorithms.optimiser import GradientStep
-from tagma.strategies.algorithms.three_stage import ThreeStageAlgorithm
+from tagma.strategies.algorithms.server_step import GradientStep
+from tagma.strategies.algorithms.three_stage import ThreeStage
 from tagma.strategies.clustering import density
 from tagma.strategies.clustering.density.constants import DEFAULTS, Constants
 from tagma.strategies.screening.reply_check import Limits
@@ -41,7 +41,7 @@ def stage_three_trial(*, seed: int) -> dict[str, Any]:
     for name, limits, factor, removable in changed_limits():
         for kind, share in (("flipped", 0.3), ("none", 0.0)):
             byzantine = _first_of_each(federation.truth.labels, share)
-            algorithm = ThreeStageAlgorithm(
+            algorithm = ThreeStage(
                 cluster=lambda clients, local_models: density(local_models),
                 aggregate=with_spectral_filter(mean, factor=factor, removable=removable),
                 optimiser=GradientStep(step=1.0),

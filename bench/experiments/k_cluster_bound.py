@@ -16,7 +16,7 @@ from tagma.bench.experiments.stage_two_bounds import (
     k_cluster_snr,
 )
 from tagma.rng import stream
-from tagma.server.results.scores import centre_error, clusterwise_misclustering
+from tagma.server.results.cluster_scores import centre_error, clusterwise_misclustering
 from tagma.strategies.clustering import trimmed_kmeans
 
 POINTS, DIM, CLUSTERS, GAP, ALPHA, ITERATIONS = 200_000, 10, 3, 500.0, 0.01, 4

@@ -106,7 +106,7 @@ def final_numbers(metrics: dict[str, Any]) -> dict[str, float]:
     """The numbers that sum up a run, those that are known."""
     named = {
         "misclustering": metrics["misclustering"],
-        "estimation_error": metrics["estimation_error"],
+        **{name: score["value"] for name, score in metrics["scores"].items()},
         "oracle_error": metrics["oracle_error"],
         "messages": metrics["messages"],
         "replies_used": metrics["replies"]["used"],
@@ -119,9 +119,11 @@ def final_numbers(metrics: dict[str, Any]) -> dict[str, float]:
 def round_numbers(event: RoundFinished) -> dict[str, float]:
     """The numbers of a round, those that are known."""
     named = {
-        "estimation_error": event.estimation_error,
+        **event.scores,
         "used": event.used,
         "rejected": event.rejected,
+        "bytes_down": event.bytes_down,
+        "bytes_up": event.bytes_up,
         "seconds": event.seconds,
     }
     return {f"round/{name}": float(value) for name, value in named.items() if value is not None}

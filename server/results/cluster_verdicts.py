@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from tagma.strategies.algorithms.three_stage import State
+from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.screening.error_bars import error_bound
 
 
-def verdicts(state: State, seen: list[str | None]) -> list[dict[str, Any]]:
+def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
     """Per cluster: a bound on its error, how many clients are excluded, and why it is suspect.
 
     The bound is in the units of the estimation error, ||w - w*|| / sqrt(d). There is none where
@@ -38,7 +38,7 @@ def verdicts(state: State, seen: list[str | None]) -> list[dict[str, Any]]:
     return rows
 
 
-def mostly_excluded(state: State) -> list[str]:
+def mostly_excluded(state: Clustered) -> list[str]:
     """A line for every cluster that lost most of its clients to the reply check, but not all.
 
     Such a cluster is not suspect for that: what is left of it passed the check.
@@ -57,7 +57,7 @@ def mostly_excluded(state: State) -> list[str]:
     return lines
 
 
-def screened(state: State) -> dict[str, list[int]]:
+def screened(state: Clustered) -> dict[str, list[int]]:
     """The clients that do not count at the end, and those that were let go again."""
     standing, clients = state.standing, state.clients
     return {

@@ -5,7 +5,7 @@ Where the server runs in another process, events are lines of its output.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
 _MARK = "tagma-event "
@@ -18,9 +18,12 @@ class RoundFinished:
     round: int
     rounds: int
     work: str
-    estimation_error: float | None
+    scores: Mapping[str, float | None]
+    """How good the federation is by every score there is; None: not known in this round."""
     used: int
     rejected: int
+    bytes_down: int
+    bytes_up: int
     seconds: float
 
 

@@ -1,22 +1,35 @@
 """The summary of a run that metrics.json holds."""
 
 from collections import Counter
-from statistics import median
 from typing import Any
 
 import numpy as np
 
 from tagma import __version__
+from tagma.exchange import NO_MODEL
 from tagma.server.results.cluster_verdicts import mostly_excluded, screened
+from tagma.server.results.clustering_record import (
+    PER_ITERATION,
+    cluster_findings,
+    clustering_scores,
+)
 from tagma.server.results.named_settings import name_of, named_settings
 from tagma.server.results.participation import notices_of, participation_of
 from tagma.server.results.recorder import Recorder
+from tagma.server.results.scores import LOSS, ClientMean, spread_over_clients
 from tagma.server.screening_settings import notices_of_balls
-from tagma.server.wiring import warnings_of
+from tagma.server.wiring import tolerance_of, warnings_of
 from tagma.settings import Settings
+from tagma.strategies.algorithms.three_stage import Clustered
 
 ORACLE = ("oracle_without_byzantine", "oracle_suspect", "oracle_error", "oracle_error_per_round")
 """What a run of the oracle fills in, after this one."""
+NOBODY: dict[str, list[int]] = {"quarantined": [], "excluded": [], "readmitted": []}
+UNKNOWN: dict[str, Any] = {
+    "trimmed": 0, "radius": None, "scatter": None, "error_bound": None, "excluded": 0,
+    "suspect": None,
+}  # fmt: skip
+"""Of clusters that nobody has examined."""
 _DIVERGED = "the models diverged: try a smaller optimiser.step"
 _REMEDIES = {
     "restarts": "more clustering.restarts or clustering.extra_clusters=1",
@@ -28,32 +41,56 @@ they are expected to."""
 
 
 def summarise(
-    settings: Settings, recorder: Recorder, losses: dict[int, float], engine: str
+    settings: Settings, recorder: Recorder, found: Clustered | None, engine: str
 ) -> dict[str, Any]:
-    """Everything there is to say about a finished run; what the task cannot know is None."""
-    state = recorder.state
-    assert state is not None
-    errors = [event.estimation_error for event in recorder.events]
-    known = recorder.truth is not None
+    """Everything there is to say about a finished run; what the task cannot know is None.
+
+    `found` is what the algorithm found out about clients and clusters, if it did.
+    """
+    seen = recorder.seen
+    curves = {
+        score.name: [event.scores[score.name] for event in recorder.events]
+        for score in recorder.scores
+    }
     rejected: Counter[str] = sum(recorder.rejected.values(), Counter())
-    clusters = recorder.clusters()
-    if not known:  # then nobody knows who is honest, either
-        clusters = [cluster | {"honest": None, "byzantine": None} for cluster in clusters]
-    participation = participation_of(recorder)
+    clusters = _clusters(settings, recorder, found)
+    screening = NOBODY if found is None else screened(found)
+    participation = participation_of(recorder, screening["quarantined"])
+    diverged = "estimation_error" in curves and curves["estimation_error"][-1] is None
     return {
         "misclustering": recorder.misclustering(),
-        **recorder.clustering_scores(),
-        "estimation_error": errors[-1] if known else None,
-        "estimation_error_per_round": errors if known else None,
+        **(dict.fromkeys(PER_ITERATION) if found is None else clustering_scores(found, seen)),
+        "estimation_error": None,
+        "estimation_error_per_round": None,
+        **{
+            key: value
+            for name, curve in curves.items()
+            if name == "estimation_error"
+            for key, value in ((name, curve[-1]), (f"{name}_per_round", curve))
+        },
+        "accuracy": None,
+        **{
+            score.name: spread_over_clients(seen, score.name, score.better)
+            | {"per_round": curves[score.name]}
+            for score in recorder.scores
+            if isinstance(score, ClientMean) and score.name != LOSS
+        },
+        "scores": {
+            score.name: {
+                "title": score.title, "better": score.better, "value": curves[score.name][-1],
+                "per_round": curves[score.name],
+            }
+            for score in recorder.scores
+        },
         **dict.fromkeys(ORACLE),
-        **_client_loss(recorder, losses),
+        **_client_loss(recorder),
         "clusters": clusters,
-        "screening": screened(state),
-        "clustering": {
+        "screening": screening,
+        "clustering": None if found is None else {
             "name": name_of("clustering", settings.choice("clustering")),
-            "iterations": state.clustering.iterations,
-            "stopped": state.clustering.stopped,
-            "scale": state.clustering.scale,
+            "iterations": found.clustering.iterations,
+            "stopped": found.clustering.stopped,
+            "scale": found.clustering.scale,
         },
         "replies": {
             "used": sum(event.used for event in recorder.events),
@@ -68,19 +105,50 @@ def summarise(
         "participation": participation,
         "seconds": recorder.seconds | {"total": sum(recorder.seconds.values())},
         "messages": recorder.messages,
+        "bytes": {
+            "down": sum(event.bytes_down for event in recorder.events),
+            "up": sum(event.bytes_up for event in recorder.events),
+        },
         "warnings": [
             *warnings_of(settings),
             *_cluster_warnings(settings, clusters),
-            *notices_of_balls(settings, state),
-            *mostly_excluded(state),
+            *([] if found is None else [*notices_of_balls(settings, found), *mostly_excluded(found)]),
             *notices_of(participation),
-            *([_DIVERGED] if known and errors[-1] is None else []),
+            *([_DIVERGED] if diverged else []),
         ],
         "settings": named_settings(settings),
         "seed": settings.seed,
         "engine": engine,
         "version": __version__,
-    }
+    }  # fmt: skip
+
+
+def _clusters(
+    settings: Settings, recorder: Recorder, found: Clustered | None
+) -> list[dict[str, Any]]:
+    """Size and make-up of the clients of every model, and what is known about them."""
+    assert recorder.last is not None
+    seen = recorder.seen
+    honest = seen.honest(seen.clients)
+    rejected = np.array([client in recorder.rejected for client in seen.clients.tolist()])
+    details = [UNKNOWN] * len(seen.models)
+    if found is not None:
+        details = cluster_findings(found, recorder.last, tolerance_of(settings))
+    rows = []
+    for k, more in enumerate(details):
+        inside = seen.which == k
+        count = int(inside.sum())
+        known = None if recorder.truth is None else int(honest[inside].sum())
+        rows.append(
+            {
+                "size": count,
+                "honest": known,
+                "byzantine": None if known is None else count - known,
+                "rejected": int(rejected[inside].sum()),
+            }
+            | more
+        )
+    return rows
 
 
 def _cluster_warnings(settings: Settings, clusters: list[dict[str, Any]]) -> list[str]:
@@ -100,21 +168,20 @@ def _cluster_warnings(settings: Settings, clusters: list[dict[str, Any]]) -> lis
     ]
 
 
-def _client_loss(recorder: Recorder, losses: dict[int, float]) -> dict[str, Any]:
+def _client_loss(recorder: Recorder) -> dict[str, Any]:
     """Per cluster, median and quartiles of what its clients report; few can move the median far."""
-    assert recorder.state is not None
-    names = ("client_loss", "client_loss_quartiles")
-    if not losses:
+    names = ("client_loss", "client_loss_quartiles", "client_loss_per_round")
+    if not any(recorder.losses):
         return dict.fromkeys(names)
-    by_cluster: list[list[float]] = [[] for _ in recorder.state.models]
-    for client, loss in losses.items():
-        cluster = recorder.state.cluster_of(client)
-        if cluster is not None:
-            by_cluster[cluster].append(loss)
+    seen = recorder.seen
+    by_cluster: list[list[float]] = [[] for _ in seen.models]
+    for client, cluster in zip(seen.clients.tolist(), seen.which.tolist(), strict=True):
+        found = seen.evaluations.get(client, {})
+        if cluster != NO_MODEL and LOSS in found:
+            by_cluster[cluster].append(found[LOSS])
     # Quartiles are losses of clients, not between two: these may be near the largest number.
     ends = [
         np.quantile(own, [0.25, 0.75], method="inverted_cdf").tolist() if own else None
         for own in by_cluster
     ]
-    values = ([median(own) if own else None for own in by_cluster], ends)
-    return dict(zip(names, values, strict=True))
+    return dict(zip(names, (recorder.losses[-1], ends, recorder.losses), strict=True))

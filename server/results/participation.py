@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from tagma.server.results.recorder import Recorder
 from tagma.strategies.replies import ABSENCES
 
@@ -17,11 +15,9 @@ def some_of(names: Iterable[object]) -> str:
     return ", ".join(every[:_NAMED]) + (", ..." if len(every) > _NAMED else "")
 
 
-def participation_of(recorder: Recorder) -> dict[str, Any]:
+def participation_of(recorder: Recorder, quarantined: list[int]) -> dict[str, Any]:
     """Everything that was not simply everybody taking part in every round."""
-    state = recorder.state
-    assert state is not None
-    late = np.flatnonzero(state.joined > 1)
+    assert recorder.last is not None
     away = {
         str(client): count
         for client, reasons in sorted(
@@ -32,9 +28,9 @@ def participation_of(recorder: Recorder) -> dict[str, Any]:
     }
     expected = set() if recorder.byzantine is None else set(range(len(recorder.byzantine)))
     return {
-        "took_no_part": sorted(expected - set(state.clients.tolist())),
-        "joined_late": {str(state.clients[row]): int(state.joined[row]) for row in late},
-        "quarantined": state.clients[state.standing.quarantined].tolist(),
+        "took_no_part": sorted(expected - set(recorder.last.clients.tolist())),
+        "joined_late": {str(client): number for client, number in sorted(recorder.joined.items())},
+        "quarantined": quarantined,
         "rounds_missed": away,
         "returned": {str(client): rounds for client, rounds in sorted(recorder.returned.items())},
         "kept_model": {str(cluster): rounds for cluster, rounds in sorted(recorder.kept.items())},
@@ -48,7 +44,7 @@ def notices_of(participation: dict[str, Any]) -> list[str]:
     missing = participation["took_no_part"]
     if missing:
         many = f"{len(missing)} client{'s' if len(missing) > 1 else ''}"
-        found.append(f"{many} ({some_of(missing)}) took no part: no usable local model came")
+        found.append(f"{many} ({some_of(missing)}) took no part: nothing usable came")
     for client, number in participation["joined_late"].items():
         waits = int(client) in participation["quarantined"]
         where = "is in quarantine: no cluster's ball holds it" if waits else "has a cluster"

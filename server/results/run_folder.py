@@ -7,18 +7,21 @@ so that a folder with metrics.json is a whole result.
 import csv
 import json
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors.numpy import save
 
+from tagma.arrays import Array
 from tagma.atomic_file import whole_file
+from tagma.exchange import NO_MODEL
+from tagma.layout import Layout, Named
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.principal_plane import principal_plane
 from tagma.server.results.recorder import Recorder
-from tagma.strategies.algorithms.three_stage import NO_CLUSTER
+from tagma.server.results.scores import Score
+from tagma.strategies.algorithms.three_stage import Clustered
 
 METRICS, HISTORY, CLUSTERS, MODELS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
@@ -33,62 +36,92 @@ _CLUSTER_COLUMNS = (
     "client", "assigned", "true", "byzantine", "trimmed", "x", "y", "joined", "quarantined",
     "excluded",
 )  # fmt: skip
-_HISTORY_COLUMNS = [field.name for field in fields(RoundFinished) if field.name != "rounds"]
+_COUNTED = ("used", "rejected", "bytes_down", "bytes_up", "seconds")
 
 
 class History:
-    """An observer that appends every round to history.csv."""
+    """An observer that appends every round to history.csv, with a column for every score."""
 
-    def __init__(self, folder: Path, so_far: Sequence[RoundFinished] = ()) -> None:
+    def __init__(
+        self, folder: Path, scores: Sequence[Score], so_far: Sequence[RoundFinished] = ()
+    ) -> None:
         self._path = folder / HISTORY
-        self._write(_HISTORY_COLUMNS, "w")
+        self._scores = [score.name for score in scores]
+        self._write(["round", "work", *self._scores, *_COUNTED], "w")
         for event in so_far:
             self(event)
 
     def __call__(self, event: RoundFinished) -> None:
         """Append one row."""
-        self._write([getattr(event, name) for name in _HISTORY_COLUMNS], "a")
+        scores = [event.scores[name] for name in self._scores]
+        counted = [getattr(event, name) for name in _COUNTED]
+        self._write([event.round, event.work, *scores, *counted], "a")
 
     def _write(self, row: list[Any], mode: str) -> None:
         with self._path.open(mode, newline="") as file:
             csv.writer(file).writerow(row)
 
 
-def write_clusters(folder: Path, recorder: Recorder) -> None:
-    """clusters.csv and models.safetensors: who is where, and the models."""
-    state = recorder.state
-    assert state is not None
-    origin, plane = principal_plane(state.local_models)
-    places = (state.local_models - origin) @ plane.T
-    truth, byzantine, standing = recorder.truth, recorder.byzantine, state.standing
+def write_clusters(folder: Path, recorder: Recorder, found: Clustered | None) -> None:
+    """clusters.csv: who is where; what nobody knows is left empty."""
+    last, truth, byzantine = recorder.last, recorder.truth, recorder.byzantine
+    assert last is not None
+    assigned = dict(zip(last.clients.tolist(), last.which.tolist(), strict=True))
+    places = {} if found is None else _places(found)
     with (folder / CLUSTERS).open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(_CLUSTER_COLUMNS)
-        rows = {int(client): row for row, client in enumerate(state.clients)}
         absent = {client for client in recorder.rejected if client is not None}
-        for client in sorted(rows.keys() | absent):
-            true = ""
+        for client in sorted(assigned.keys() | absent):
+            true = forger = ""
             if truth and client < len(truth.labels) and truth.labels[client] >= 0:
                 true = str(truth.labels[client])
-            lies = ""
             if truth is not None and byzantine is not None and client < len(byzantine):
-                lies = str(int(byzantine[client]))
-            row = rows.get(client)
-            found: list[Any] = [""] * 7
-            if row is not None:
-                assigned = "" if state.labels[row] == NO_CLUSTER else state.labels[row]
-                place = [repr(float(number)) for number in places[row]]
-                held = [int(standing.quarantined[row]), int(standing.excluded[row])]
-                found = [assigned, int(state.trimmed[row]), *place, state.joined[row], *held]
-            table.writerow([client, found[0], true, lies, *found[1:]])
-    tensors = {
-        "models": state.models,
-        "centres": state.clustering.centres,
-        "projection": plane,
-        "origin": origin,
+                forger = str(int(byzantine[client]))
+            model = assigned.get(client, NO_MODEL)
+            joined = "" if client not in assigned else recorder.joined.get(client, 1)
+            trimmed, x, y, *held = places.get(client, [""] * 5)
+            row = [client, "" if model == NO_MODEL else model, true, forger, trimmed, x, y]
+            table.writerow([*row, joined, *held])
+
+
+def _places(found: Clustered) -> dict[int, list[Any]]:
+    """Of every client: outside the ball?, its place on a plane, quarantined?, excluded?"""
+    origin, plane = principal_plane(found.local_models)
+    places = (found.local_models - origin) @ plane.T
+    standing = found.standing
+    return {
+        client: [
+            int(found.trimmed[row]),
+            *(repr(float(number)) for number in places[row]),
+            int(standing.quarantined[row]),
+            int(standing.excluded[row]),
+        ]
+        for row, client in enumerate(found.clients.tolist())
     }
+
+
+def write_models(
+    folder: Path,
+    models: Array,
+    found: Clustered | None,
+    layout: Layout,
+    buffers: Sequence[Named],
+) -> None:
+    """models.safetensors: all models as vectors, and each by the names of its arrays.
+
+    The arrays of model k are called `k/NAME`, where a model has more than one.
+    """
+    tensors: dict[str, Any] = {"models": models}
+    if found is not None:
+        origin, plane = principal_plane(found.local_models)
+        tensors |= {"centres": found.clustering.centres, "projection": plane, "origin": origin}
+    if len(layout.parts) > 1:
+        for k, model in enumerate(models):
+            named = layout.named(model, buffers[min(k, len(buffers) - 1)])
+            tensors |= {f"{k}/{name}": array for name, array in named.items()}
     # Not `save_file`, whose errors are not OSErrors when the disk is full.
-    content = save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
+    content = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
     (folder / MODELS).write_bytes(content)
 
 

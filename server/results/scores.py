@@ -1,83 +1,133 @@
-"""How good a federation is, where the truth is known.
+"""How good a federation is after a round, by small objects of one kind.
 
-Found and true clusters are matched one to one by the Hungarian method. Matching every true cluster
-with its nearest model instead would hide clusters that were lost.
+A score looks at what the clients are served, at what is known of the truth, and at what clients
+measured with their models. It has a name, which table, progress, history, report, trackers and
+leaderboard use, and says which way is good. Which scores a run has follows from its task.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from tagma.arrays import Array, Labels, Mask
+from tagma.server.results.cluster_scores import estimation_error
+from tagma.tasks.task import Better, Task, Truth
 
-_HUGE = np.finfo(np.float64).max
+_DIVERGED = 1e100
+"""Errors beyond this are no numbers that anybody should read."""
+LOSS = "loss"
 
 
-def misclustering(found: Labels, true: Labels) -> float:
-    """The share of clients outside the found cluster that is matched with their true one.
+@dataclass(frozen=True)
+class Seen:
+    """What a score may look at."""
 
-    This is A_s of the paper when the rows are the honest clients.
+    clients: Labels
+    """In ascending order, shape (m,)."""
+    models: Array
+    """Shape (K, d)."""
+    which: Labels
+    """The model of every client, shape (m,)."""
+    truth: Truth | None
+    byzantine: Mask | None
+    """By client number; None where nobody knows."""
+    evaluations: Mapping[int, Mapping[str, float]]
+    """What clients measured, by client and metric."""
+
+    def honest(self, clients: Labels) -> Mask:
+        """Which of these are honest, as far as anybody knows."""
+        if self.byzantine is None:
+            return np.ones(len(clients), dtype=bool)
+        known = clients < len(self.byzantine)
+        honest = np.zeros(len(clients), dtype=bool)
+        honest[known] = ~self.byzantine[clients[known]]
+        return honest
+
+    def measured(self, metric: str) -> tuple[Labels, Array]:
+        """The honest clients that measured this, in ascending order, and their values."""
+        values = {c: found[metric] for c, found in self.evaluations.items() if metric in found}
+        clients = np.array(sorted(values), dtype=np.int64)
+        clients = clients[self.honest(clients)]
+        return clients, np.array([values[client] for client in clients.tolist()])
+
+
+class Score(Protocol):
+    """One way to measure a federation."""
+
+    name: str
+    title: str
+    """For people."""
+    better: Better
+
+    def __call__(self, seen: Seen) -> float | None:
+        """The score; None where it is not known."""
+
+
+class EstimationError:
+    """max_k ||w_k - w*_k|| / sqrt(d), where the true models are known."""
+
+    name, title = "estimation_error", "estimation error"
+    better: Better = "low"
+
+    def __call__(self, seen: Seen) -> float | None:
+        """None if the models have diverged."""
+        assert seen.truth is not None
+        assert seen.truth.centres is not None
+        error = estimation_error(seen.models, seen.truth.centres)
+        return error if error <= _DIVERGED else None
+
+
+class ClientMean:
+    """The mean of a metric over the honest clients."""
+
+    def __init__(self, metric: str, better: Better) -> None:
+        self.name, self.title, self.better = metric, metric, better
+
+    def __call__(self, seen: Seen) -> float | None:
+        """None if nobody has measured it in this round."""
+        _, values = seen.measured(self.name)
+        return float(values.mean()) if len(values) else None
+
+
+class ClientMedian(ClientMean):
+    """The median of a metric over the clients, which few can move far."""
+
+    def __call__(self, seen: Seen) -> float | None:
+        """None if nobody has measured it in this round."""
+        _, values = seen.measured(self.name)
+        return float(np.median(values)) if len(values) else None
+
+
+def scores_of(task: Task) -> tuple[Score, ...]:
+    """The scores of a run, the most telling one first."""
+    truth = task.truth()
+    found: list[Score] = []
+    if truth is not None and truth.centres is not None:
+        found.append(EstimationError())
+    for metric, better in task.metrics.items():
+        kind = ClientMedian if metric == LOSS else ClientMean
+        found.append(kind(metric, better))
+    return tuple(found)
+
+
+def spread_over_clients(seen: Seen, metric: str, better: Better) -> dict[str, float | None]:
+    """The mean of a metric, that of the worst tenth of the clients and of the worst true cluster.
+
+    Over the honest clients that have measured it.
     """
-    if not len(found):
-        return 0.0
-    overlap, rows, columns = _matched(found, true)
-    return float(1 - overlap[rows, columns].sum() / len(found))
-
-
-def clusterwise_misclustering(found: Labels, true: Labels, trimmed: Mask | None = None) -> float:
-    """The worst cluster's share of clients that do not belong there, or are missing from it.
-
-    G_s of the paper, when the rows are the honest clients: for a found cluster h, its members from
-    other true clusters over all its members; for a true cluster h, those found elsewhere over all
-    of it. With `trimmed`, G_s^U: only untrimmed members count as found, and a trimmed client of a
-    true cluster counts as missing.
-    """
-    if not len(found):
-        return 0.0
-    overlap, rows, columns = _matched(found, true)
-    kept = overlap if trimmed is None else _overlap(found[~trimmed], true[~trimmed], overlap.shape)
-    right = kept[rows, columns]
-    inside, belonging = kept.sum(axis=1)[rows], overlap.sum(axis=0)
-    intruders = (inside - right) / np.maximum(inside, 1)
-    missing = np.ones(len(belonging))
-    missing[columns] = 1 - right / np.maximum(belonging[columns], 1)
-    return float(max(intruders.max(), missing[belonging > 0].max()))
-
-
-def _matched(found: Labels, true: Labels) -> tuple[Array, Labels, Labels]:
-    """How many clients found and true clusters share, and the best one-to-one matching."""
-    overlap = _overlap(found, true, (found.max() + 1, true.max() + 1))
-    rows, columns = linear_sum_assignment(-overlap)
-    return overlap, rows, columns
-
-
-def _overlap(found: Labels, true: Labels, shape: tuple[int, ...]) -> Array:
-    counts = np.zeros(shape)
-    np.add.at(counts, (found, true), 1)
-    return counts
-
-
-def estimation_error(models: Array, centres: Array) -> float:
-    """max_k ||w_k - w*_k|| / sqrt(d).
-
-    When there are fewer models than true clusters, those left over count with their nearest model.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        distances = np.linalg.norm(models[:, None] - centres, axis=2)
-    distances = np.nan_to_num(distances, nan=_HUGE, posinf=_HUGE)
-    rows, columns = linear_sum_assignment(np.minimum(distances, 1e100))
-    errors = distances.min(axis=0)
-    errors[columns] = distances[rows, columns]
-    return float(errors.max() / np.sqrt(models.shape[1]))
-
-
-def centre_error(centres: Array, truth: Array) -> float | None:
-    """Lambda_s of the paper: the worst centre's error over the smallest gap between true centres.
-
-    None with a single true cluster, which has no gap.
-    """
-    if len(truth) < 2:
-        return None
-    gaps = np.linalg.norm(truth[:, None] - truth, axis=2)[np.triu_indices(len(truth), 1)]
-    if gaps.min() == 0:
-        return None
-    return estimation_error(centres, truth) * float(np.sqrt(truth.shape[1]) / gaps.min())
+    clients, values = seen.measured(metric)
+    if not len(values):
+        return dict.fromkeys(("mean", "worst_decile", "worst_cluster"))
+    worst_first = np.sort(values) if better == "high" else np.sort(values)[::-1]
+    clusters = None
+    if seen.truth is not None:
+        labels = seen.truth.labels[clients]
+        means = [float(values[labels == k].mean()) for k in np.unique(labels)]
+        clusters = min(means) if better == "high" else max(means)
+    return {
+        "mean": float(values.mean()),
+        "worst_decile": float(worst_first[: max(1, -(-len(values) // 10))].mean()),
+        "worst_cluster": clusters,
+    }

@@ -1,7 +1,8 @@
 """The oracle of the paper: the same stage III, with the true clusters of honest clients given.
 
-Byzantine clients join the cluster whose true centre is nearest to the local model they sent, as
-they would under perfect clustering: what remains is the error of this stage III. Byzantine clients
+Byzantine clients join the cluster whose true centre is nearest to the local model they sent, or the
+mean of its honest clients' where nobody knows the centre, as they would under perfect clustering:
+what remains is the error of this stage III. Byzantine clients
 who send something far from every centre can be the majority where they join; then this is no
 yardstick for a run that gives them a cluster of their own. With `exclude_byzantine` they are left
 out: that is the error of a federation without Byzantine clients.
@@ -11,14 +12,15 @@ import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.errors import SettingError
+from tagma.exchange import Replies, Request
 from tagma.strategies.aggregation import Aggregator
-from tagma.strategies.algorithms.optimiser import Optimiser
-from tagma.strategies.algorithms.three_stage import State, ThreeStageAlgorithm
+from tagma.strategies.algorithms.server_step import ServerStep
+from tagma.strategies.algorithms.three_stage import ThreeStage, ThreeStageState
 from tagma.strategies.clustering import Clustering
 from tagma.tasks.task import Truth
 
 
-class Oracle(ThreeStageAlgorithm):
+class Oracle(ThreeStage):
     """The algorithm with its stage II replaced by the truth."""
 
     def __init__(
@@ -27,7 +29,7 @@ class Oracle(ThreeStageAlgorithm):
         truth: Truth | None,
         byzantine: Mask,
         aggregate: Aggregator,
-        optimiser: Optimiser,
+        optimiser: ServerStep,
         exclude_byzantine: bool = False,
         spectral_filter: bool = False,
     ) -> None:
@@ -43,10 +45,11 @@ class Oracle(ThreeStageAlgorithm):
         self._honest = np.flatnonzero(~byzantine)
         self._exclude_byzantine = exclude_byzantine
 
-    def advance(self, state: State, clients: Labels, updates: Array) -> State:
-        """One round, without the Byzantine clients if they are excluded."""
-        counts = self._counting(clients)
-        return super().advance(state, clients[counts], updates[counts])
+    def learn(self, state: ThreeStageState, request: Request, replies: Replies) -> ThreeStageState:
+        """One round; after the first, without the Byzantine clients if they are excluded."""
+        if state.clustered is not None:
+            replies = replies.only(self._counting(replies.clients))
+        return super().learn(state, request, replies)
 
     def _counting(self, clients: Labels) -> Mask:
         """The clients whose vectors enter the aggregates."""
@@ -55,11 +58,14 @@ class Oracle(ThreeStageAlgorithm):
         return np.isin(clients, self._honest)
 
     def _given_clusters(self, clients: Labels, local_models: Array) -> Clustering:
-        centres = self._truth.centres
-        labels = ((local_models[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
         honest = np.isin(clients, self._honest)
-        labels[honest] = self._truth.labels[clients[honest]]
-        models = centres.copy()
+        true = self._truth.labels[clients[honest]]
+        centres = self._truth.centres
+        if centres is None:
+            centres = _means(local_models[honest], true, self._truth.k)
+        labels = ((local_models[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        labels[honest] = true
+        models = centres.astype(local_models.dtype)
         counts = self._counting(clients)
         for k in np.unique(labels):
             inside = (labels == k) & counts
@@ -74,3 +80,9 @@ class Oracle(ThreeStageAlgorithm):
             iterations=0,
             stopped="given",
         )
+
+
+def _means(rows: Array, labels: Labels, k: int) -> Array:
+    """The mean row of every label; the mean of all for one that nobody has."""
+    overall = rows.mean(axis=0)
+    return np.array([rows[labels == j].mean(axis=0) if (labels == j).any() else overall for j in range(k)])

@@ -1,20 +1,24 @@
-"""Stage III: what clients are asked for, and what their aggregate does to a cluster's model."""
+"""What clients are asked for in a round of optimisation, and what the aggregate does to a model.
+
+This is the server's half; how clients train is `tagma.client.training`.
+"""
 
 from typing import Annotated, Protocol
 
 from annotated_types import Ge, Gt
 
 from tagma.arrays import Array
+from tagma.exchange import GRADIENT, TRAIN
 
 
-class Optimiser(Protocol):
-    """One round of robust optimisation."""
+class ServerStep(Protocol):
+    """One round of optimisation, on the server."""
 
     work: str
-    """The instruction that clients receive: "gradient" or "local"."""
+    """What clients are asked for."""
 
-    def next_model(self, model: Array, aggregate: Array) -> Array:
-        """The cluster's next model."""
+    def __call__(self, model: Array, aggregate: Array) -> Array:
+        """The next model."""
 
     def directions(self, models: Array, updates: Array) -> Array:
         """How clients want to move away from the models that they received, as gradients do."""
@@ -23,12 +27,12 @@ class Optimiser(Protocol):
 class GradientStep:
     """Clients send gradients; the server steps: w <- w - step * aggregate."""
 
-    work = "gradient"
+    work = GRADIENT
 
     def __init__(self, *, step: Annotated[float, Gt(0)]) -> None:
         self.step = step
 
-    def next_model(self, model: Array, aggregate: Array) -> Array:
+    def __call__(self, model: Array, aggregate: Array) -> Array:
         """One gradient step."""
         return model - self.step * aggregate
 
@@ -37,10 +41,13 @@ class GradientStep:
         return updates
 
 
-class LocalSteps:
-    """Clients take gradient steps and send their model (the paper's FA): w <- aggregate."""
+class AverageModels:
+    """Clients train and send their model (the paper's FA): w <- aggregate.
 
-    work = "local"
+    `step` and `local_steps` are how they train, unless `training` says otherwise.
+    """
+
+    work = TRAIN
 
     def __init__(
         self, *, step: Annotated[float, Gt(0)], local_steps: Annotated[int, Ge(1)]
@@ -48,7 +55,7 @@ class LocalSteps:
         self.step = step
         self.local_steps = local_steps
 
-    def next_model(self, model: Array, aggregate: Array) -> Array:
+    def __call__(self, model: Array, aggregate: Array) -> Array:
         """The aggregate of the clients' models."""
         return aggregate
 

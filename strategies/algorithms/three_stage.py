@@ -1,37 +1,32 @@
-"""The three-stage algorithm as a state machine on arrays, without Flower.
+"""The paper's algorithm: local models, robust clustering, robust optimisation in each cluster.
 
-    begin(clients, local_models)      -> state    stage II: clusters and K warm-started models
-    advance(state, clients, updates)  -> state    stage III: one aggregation in every cluster
-    admit(state, client, local_model) -> state    a client that comes later
-
-The state is everything the server knows between two rounds; `tagma.server.checkpoint` writes and
-reads it. `tagma.strategies.flower` connects the algorithm to Flower; tests and experiments can
-drive it directly.
+Round 1 asks every client for its local model (stage I) and clusters them (stage II): K models start
+at the centres. Every later round (stage III) sends each client its cluster's model and moves the
+model by the aggregate of what the cluster's clients answer. A cluster without replies that count
+keeps its model. What goes beyond the paper is off by default: see `tagma.strategies.screening`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.strategies.aggregation import Aggregator, with_spectral_filter
-from tagma.strategies.algorithms.optimiser import Optimiser
+from tagma.exchange import FIT, NO_MODEL, Replies, Request
+from tagma.strategies.aggregation import Aggregator, Memory, with_spectral_filter
+from tagma.strategies.algorithms.ifca import rows_of
+from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.placement import place
 from tagma.strategies.screening.reply_check import DEFAULTS, Limits
-from tagma.strategies.screening.standing import NO_SCREENING, Replies, Screening, Standing
+from tagma.strategies.screening.standing import NO_SCREENING, Answers, Screening, Standing
 
 ClusterClients = Callable[[Labels, Array], Clustering]
 """From client numbers (m,) and their local models (m, d) to clusters."""
 
-NO_CLUSTER = -1
-"""The label of a client that came late and is in no ball: it gets no model and is not asked."""
-
 
 @dataclass(frozen=True)
-class State:
+class Clustered:
     """What the server knows after stage II and after every round of stage III."""
 
     clients: Labels
@@ -39,7 +34,7 @@ class State:
     local_models: Array
     """The local models that they joined with, shape (m, d)."""
     labels: Labels
-    """Their clusters, or `NO_CLUSTER`, shape (m,)."""
+    """Their clusters, or `NO_MODEL`, shape (m,)."""
     trimmed: Mask
     """Those whose local model lies outside their cluster's ball, shape (m,)."""
     joined: Labels
@@ -50,6 +45,8 @@ class State:
     """One model per cluster, shape (K, d)."""
     standing: Standing
     """What is held against the clients."""
+    memories: tuple[Memory | None, ...] = ()
+    """What the rule remembers of every cluster; empty before stage III."""
 
     @classmethod
     def after(
@@ -58,7 +55,7 @@ class State:
         local_models: Array,
         clustering: Clustering,
         screening: Screening = NO_SCREENING,
-    ) -> "State":
+    ) -> "Clustered":
         """The state after stage II; the models start at the cluster centres."""
         return cls(
             clients=clients,
@@ -79,38 +76,32 @@ class State:
     def cluster_of(self, client: int) -> int | None:
         """The cluster of a client, or None if it has none."""
         row = self.row_of(client)
-        return None if row is None or self.labels[row] == NO_CLUSTER else int(self.labels[row])
+        return None if row is None or self.labels[row] == NO_MODEL else int(self.labels[row])
 
-    def clusters_of(self, clients: Labels) -> Labels:
-        """The clusters of known clients."""
-        return self.labels[np.searchsorted(self.clients, clients)]
-
-
-class Algorithm(Protocol):
-    """The server's side of a federation with one model per cluster."""
-
-    work: str
-    """What clients are asked for after the first round."""
-
-    def begin(self, clients: Labels, local_models: Array) -> State:
-        """The state after round 1, from every client's local model; clients ascend."""
-
-    def advance(self, state: State, clients: Labels, updates: Array) -> State:
-        """The state after one more round; clients that sent nothing usable are left out."""
-
-    def admit(self, state: State, client: int, local_model: Array, round_number: int) -> State:
-        """The state with one more client, which came after round 1."""
+    def labels_of(self, clients: Labels) -> Labels:
+        """The clusters of these clients, `NO_MODEL` for those that are not known."""
+        return rows_of(clients, self.clients, self.labels)
 
 
-class ThreeStageAlgorithm:
-    """Algorithm 1 of the paper; what goes beyond it is off by default (`strategies.screening`)."""
+@dataclass(frozen=True)
+class ThreeStageState:
+    """What the server knows between two rounds."""
+
+    initial: Array
+    """The task's initial model, where local training starts, shape (d,)."""
+    clustered: Clustered | None = None
+    """None before stage II."""
+
+
+class ThreeStage:
+    """Algorithm 1 of the paper."""
 
     def __init__(
         self,
         *,
         cluster: ClusterClients,
         aggregate: Aggregator,
-        optimiser: Optimiser,
+        optimiser: ServerStep,
         quarantine: bool = False,
         readmission: bool = False,
         reply_check: bool = False,
@@ -119,24 +110,80 @@ class ThreeStageAlgorithm:
     ) -> None:
         self._cluster = cluster
         self._aggregate = with_spectral_filter(aggregate) if spectral_filter else aggregate
-        self._optimiser = optimiser
+        self._step = optimiser
         self._screening = Screening(quarantine, readmission, reply_check, limits)
-        self.work = optimiser.work
 
-    def begin(self, clients: Labels, local_models: Array) -> State:
-        """Stage II; the models start at the cluster centres."""
-        return State.after(
-            clients, local_models, self._cluster(clients, local_models), self._screening
+    def start(self, initial: Array) -> ThreeStageState:
+        """Nothing is known yet."""
+        return ThreeStageState(initial)
+
+    def introduce(self, state: ThreeStageState, clients: Labels) -> Request:
+        """Stage I: everybody's local model."""
+        everyone = np.zeros(len(clients), dtype=np.int64)
+        return Request(FIT, clients, state.initial[None], everyone)
+
+    def ask(self, state: ThreeStageState, round_number: int, clients: Labels) -> Request:
+        """Local models first; then an update of the cluster's model, from who has a cluster."""
+        if state.clustered is None:
+            return self.introduce(state, clients)
+        which = state.clustered.labels_of(clients)
+        placed = which != NO_MODEL
+        models = state.clustered.models
+        return Request(self._step.work, clients[placed], models, which[placed])
+
+    def learn(self, state: ThreeStageState, request: Request, replies: Replies) -> ThreeStageState:
+        """Stage II after the first round, stage III after every other."""
+        if state.clustered is None:
+            found = self._cluster(replies.clients, replies.vectors)
+            after = Clustered.after(replies.clients, replies.vectors, found, self._screening)
+        else:
+            after = self._optimise(state.clustered, replies)
+        return replace(state, clustered=after)
+
+    def _optimise(self, state: Clustered, replies: Replies) -> Clustered:
+        rows = np.searchsorted(state.clients, replies.clients)
+        labels, updates = state.labels[rows], replies.vectors
+        received = state.models[labels]
+        directions = self._step.directions(received, updates)
+        counts, standing = self._screening.judge(
+            state.standing, Answers(rows, labels, received, state.local_models[rows], directions)
         )
+        models = state.models.copy()
+        memories = list(state.memories or (None,) * len(models))
+        for cluster in np.unique(labels[counts]):
+            own = counts & (labels == cluster)
+            found = self._aggregate(
+                updates[own], clients=replies.clients[own], memory=memories[cluster]
+            )
+            models[cluster] = self._step(models[cluster], found.estimate)
+            memories[cluster] = found.memory
+        return replace(state, models=models, standing=standing, memories=tuple(memories))
 
-    def admit(self, state: State, client: int, local_model: Array, round_number: int) -> State:
-        """The newcomer joins the cluster whose ball holds its local model.
+    def serve(self, state: ThreeStageState, clients: Labels) -> tuple[Array, Labels]:
+        """Every client gets its cluster's model, once there is one."""
+        if state.clustered is None:
+            return state.initial[None], np.full(len(clients), NO_MODEL)
+        return state.clustered.models, state.clustered.labels_of(clients)
+
+    def admit(
+        self, state: ThreeStageState, round_number: int, replies: Replies
+    ) -> ThreeStageState:
+        """Newcomers join the cluster whose ball holds their local model.
 
         Clustering anew would move clients between clusters in mid-run, and one Byzantine client
         could trigger it at will. A newcomer that no ball holds waits in quarantine where the run
         has one, with the model of the nearest cluster; else without a cluster, and is not asked.
-        A clustering without balls takes everybody. Cost O(K d + m d).
+        A clustering without balls takes everybody. Cost O(K d + m d) for each.
         """
+        assert state.clustered is not None
+        after = state.clustered
+        for client, local_model in zip(replies.clients.tolist(), replies.vectors, strict=True):
+            after = self._admitted(after, client, local_model, round_number)
+        return replace(state, clustered=after)
+
+    def _admitted(
+        self, state: Clustered, client: int, local_model: Array, round_number: int
+    ) -> Clustered:
         clustering = state.clustering
         members = np.bincount(clustering.labels[~clustering.trimmed], minlength=clustering.k)
         found = place(local_model, clustering.centres, clustering.radius, members)
@@ -146,22 +193,19 @@ class ThreeStageAlgorithm:
             state,
             clients=np.insert(state.clients, row, client),
             local_models=np.insert(state.local_models, row, local_model, axis=0),
-            labels=np.insert(state.labels, row, found.cluster if placed else NO_CLUSTER),
+            labels=np.insert(state.labels, row, found.cluster if placed else NO_MODEL),
             trimmed=np.insert(state.trimmed, row, not found.inside),
             joined=np.insert(state.joined, row, round_number),
             standing=state.standing.with_newcomer(row, quarantined=not found.inside),
         )
 
-    def advance(self, state: State, clients: Labels, updates: Array) -> State:
-        """Stage III; a cluster without replies that count keeps its model."""
-        rows = np.searchsorted(state.clients, clients)
-        labels = state.labels[rows]
-        received = state.models[labels]
-        directions = self._optimiser.directions(received, updates)
-        replies = Replies(rows, labels, received, state.local_models[rows], directions)
-        counts, standing = self._screening.judge(state.standing, replies)
-        models = state.models.copy()
-        for cluster in np.unique(labels[counts]):
-            aggregate = self._aggregate(updates[counts & (labels == cluster)]).estimate
-            models[cluster] = self._optimiser.next_model(models[cluster], aggregate)
-        return replace(state, models=models, standing=standing)
+    def recognises(self, state: ThreeStageState, client: int, vector: Array) -> bool:
+        """Who comes back sends the local model that it joined with."""
+        row = None if state.clustered is None else state.clustered.row_of(client)
+        if state.clustered is None or row is None:
+            return False
+        return bool(np.allclose(vector, state.clustered.local_models[row], rtol=1e-6, atol=1e-12))
+
+    def findings(self, state: ThreeStageState) -> Clustered | None:
+        """Clusters, balls and what is held against whom."""
+        return state.clustered

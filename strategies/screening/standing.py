@@ -62,7 +62,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Replies:
+class Answers:
     """What came in one round, in the order of the clients that replied, each of shape (r, ...)."""
 
     rows: Labels
@@ -91,7 +91,7 @@ class Screening:
         """The standing after stage II."""
         return Standing.new(trimmed if self.quarantine else np.zeros_like(trimmed))
 
-    def judge(self, standing: Standing, replies: Replies) -> tuple[Mask, Standing]:
+    def judge(self, standing: Standing, replies: Answers) -> tuple[Mask, Standing]:
         """Which replies count, shape (r,), and the standing after them."""
         counting = standing.counts[replies.rows]
         odd = np.zeros(len(counting), dtype=bool)
@@ -116,7 +116,7 @@ NO_SCREENING = Screening()
 """Every usable reply counts, as in the paper."""
 
 
-def _readmit(standing: Standing, replies: Replies, used: Mask, odd: Mask) -> Standing:
+def _readmit(standing: Standing, replies: Answers, used: Mask, odd: Mask) -> Standing:
     """Count what speaks for clients in quarantine, and let go those with enough of it."""
     evidence = standing.evidence.copy()
     waiting = standing.quarantined[replies.rows]

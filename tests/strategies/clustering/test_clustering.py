@@ -4,7 +4,7 @@ from scipy.optimize import minimize
 from scipy.stats import ortho_group
 from sklearn.cluster import KMeans
 
-from tagma.server.results.scores import misclustering
+from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies import clustering
 from tagma.strategies.clustering import (
     estimate_scale,

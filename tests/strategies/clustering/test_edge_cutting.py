@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from tagma.server.results.scores import misclustering
+from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies.clustering import edge_cutting
 from tests.strategies.clustering.test_clustering import three_groups
 

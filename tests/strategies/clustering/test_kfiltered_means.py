@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from tagma.server.results.scores import misclustering
+from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies.aggregation import iterative_filtering as aggregate
 from tagma.strategies.aggregation import mean, spectral_filter
 from tagma.strategies.clustering import estimate_scale

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from tagma.server.results.scores import misclustering
+from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies.clustering import kmedians
 from tests.strategies.clustering.plain_lloyd import plain_lloyd
 from tests.strategies.clustering.test_clustering import starts, three_groups

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import trim_mean
 
-from tagma.server.results.scores import misclustering
+from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies.clustering import kmeans, ktrimmed_means
 from tests.strategies.clustering.plain_lloyd import plain_lloyd
 from tests.strategies.clustering.test_clustering import starts, three_groups

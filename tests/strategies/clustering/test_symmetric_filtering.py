@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ortho_group
 
 from tagma.errors import SettingError
-from tagma.server.results.scores import misclustering
+from tagma.server.results.cluster_scores import misclustering
 from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
 from tagma.strategies.aggregation import Aggregate, iterative_filtering, mean, median

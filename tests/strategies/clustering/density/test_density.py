@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from tagma.server.results.scores import misclustering
+from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies.clustering import density, random_labels, trimmed_kmeans
 from tagma.strategies.clustering.density.constants import Constants
 from tagma.strategies.clustering.density.projection import signal_coordinates

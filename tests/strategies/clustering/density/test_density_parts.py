@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from tagma.bench.experiments.array_federation import array_federation
-from tagma.server.results.scores import misclustering
+from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies.clustering import density, random_labels, trimmed_kmeans
 from tagma.strategies.clustering.density import revision
 from tagma.strategies.clustering.density.constants import Constants

@@ -5,7 +5,7 @@ import pytest
 
 from tagma.server.partial_labels import partial_labels
 from tagma.server.results.principal_plane import principal_plane
-from tagma.server.results.scores import (
+from tagma.server.results.cluster_scores import (
     centre_error,
     clusterwise_misclustering,
     estimation_error,

@@ -1,0 +1,138 @@
+"""How omniscient attacks reach a federation: (request, replies) -> replies.
+
+The Byzantine clients run the honest program. Before the server sees the replies of an exchange, the
+attack is shown all of them and replaces those of the Byzantine clients: between Grid and strategy
+(`tagma.attacks.attacked_grid`), or on arrays in the vectorised engine.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from tagma.arrays import Array, Labels, Mask
+from tagma.attacks.base import FederationView, OmniscientAttack
+from tagma.attacks.schedule import Adversary
+from tagma.errors import FederationError
+from tagma.exchange import CHOICE, FIT, Replies, Request
+from tagma.rng import stream
+
+Rehearsal = Callable[[Request, Replies], float]
+"""From what was asked for and what would be answered to the harm."""
+
+
+class Collusion:
+    """The Byzantine clients of a federation, who are known by their numbers.
+
+    `groups` is the true group of every client, -1 for none; None if the task knows no groups.
+    """
+
+    def __init__(
+        self, adversary: Adversary, *, groups: Labels | None, rehearsal: Rehearsal, seed: int
+    ) -> None:
+        self._adversary = adversary
+        self._groups = np.zeros_like(adversary.byzantine, dtype=int) if groups is None else groups
+        self._rehearsal = rehearsal
+        self._seed = seed
+        self._introduced: dict[int, Array] = {}
+        """The honest clients' local models, as they came."""
+
+    def __call__(self, round_number: int, request: Request, replies: Replies) -> Replies:
+        """The replies with those of the Byzantine clients forged; unknown clients are honest."""
+        for attack, clients in self._adversary.colluders_in(round_number):
+            random = stream(self._seed, "collusion", round_number, int(clients.argmax()))
+            view, rows = self._view(round_number, request, replies, clients, random)
+            if view is not None:
+                vectors = replies.vectors.copy()
+                vectors[rows] = _forged(attack, view)
+                replies = replace(replies, vectors=vectors)
+        if request.work == FIT:  # who joins late meets the local models that were sent before
+            for client, vector in zip(replies.clients.tolist(), replies.vectors, strict=True):
+                if client < len(self._groups) and not self._adversary.byzantine[client]:
+                    self._introduced[client] = vector
+        return replies
+
+    def _view(
+        self,
+        round_number: int,
+        request: Request,
+        replies: Replies,
+        clients: Mask,
+        random: np.random.Generator,
+    ) -> tuple[FederationView | None, Labels]:
+        """What the Byzantine clients among `clients` see, and the rows of their replies.
+
+        None if there are none, or nobody honest. Squads forge one after another: each tries its
+        updates with what those before it send.
+        """
+        known = np.flatnonzero(replies.clients < len(self._groups))
+        numbers, updates = replies.clients[known], replies.vectors[known]
+        models = _received(request, replies)[known]
+        mine = clients[numbers]
+        rows = known[mine]
+        if request.work == FIT:
+            numbers, updates, models = self._with_earlier(numbers, updates, models)
+        honest, byzantine = ~self._adversary.byzantine[numbers], clients[numbers]
+        if not honest.any() or not byzantine.any():
+            return None, rows
+
+        def rehearse(forged: Array) -> float:
+            tried = replies.vectors.copy()
+            tried[rows] = forged
+            return self._rehearsal(request, replace(replies, vectors=tried))
+
+        view = FederationView(
+            round=round_number,
+            work=request.work,
+            honest=updates[honest],
+            own=updates[byzantine],
+            honest_models=models[honest],
+            own_models=models[byzantine],
+            honest_groups=self._groups[numbers[honest]],
+            own_groups=_own_groups(self._groups[numbers], updates, honest, byzantine),
+            clients=numbers[byzantine],
+            random=random,
+            rehearse=rehearse,
+        )
+        return view, rows
+
+    def _with_earlier(
+        self, numbers: Labels, updates: Array, models: Array
+    ) -> tuple[Labels, Array, Array]:
+        """The local models of this exchange and those of honest clients that came earlier."""
+        earlier = sorted(self._introduced.keys() - set(numbers.tolist()))
+        if not earlier:
+            return numbers, updates, models
+        every = np.concatenate([numbers, earlier])
+        order = np.argsort(every)
+        vectors = np.concatenate([updates, [self._introduced[client] for client in earlier]])
+        return every[order], vectors[order], np.resize(models, vectors.shape)
+
+
+def _received(request: Request, replies: Replies) -> Array:
+    """The model that each client received; of several, the one it chose."""
+    if request.which is None:
+        return request.models[replies.extras[CHOICE].astype(np.int64)]
+    return request.received(replies.clients)
+
+
+def _forged(attack: OmniscientAttack, view: FederationView) -> Array:
+    forged = np.asarray(attack.forge(view), dtype=np.float64)
+    if forged.shape != view.own.shape:
+        raise FederationError(
+            f"{type(attack).__name__}.forge gave an array of shape {forged.shape} instead of "
+            f"{view.own.shape}"
+        )
+    return forged
+
+
+def _own_groups(groups: Labels, updates: Array, honest: Mask, byzantine: Mask) -> Labels:
+    """The groups of the Byzantine clients: as given, or else that whose honest mean is nearest."""
+    own = groups[byzantine].copy()
+    if (own < 0).any():
+        names = np.unique(groups[honest])
+        means = np.array([updates[honest & (groups == name)].mean(axis=0) for name in names])
+        nearest = cdist(updates[byzantine][own < 0], means).argmin(axis=1)
+        own[own < 0] = names[nearest]
+    return own

@@ -1,0 +1,69 @@
+"""No federation: every client trains on its own. What everybody has without the others.
+
+Round 1 asks for local models, later rounds for updates of each client's own. Nobody is averaged
+with anybody, so nobody can be harmed, or helped.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tagma.arrays import Array, Labels
+from tagma.exchange import FIT, NO_MODEL, Replies, Request
+from tagma.strategies.algorithms.algorithm import AlgorithmBase
+from tagma.strategies.algorithms.ifca import rows_of
+from tagma.strategies.algorithms.server_step import ServerStep
+
+
+@dataclass(frozen=True)
+class OwnModels:
+    """One model per client."""
+
+    initial: Array
+    clients: Labels
+    """In ascending order, shape (m,)."""
+    models: Array
+    """Shape (m, d)."""
+
+
+class Local(AlgorithmBase[OwnModels]):
+    """As many models as clients."""
+
+    def __init__(self, *, optimiser: ServerStep) -> None:
+        self._step = optimiser
+
+    def start(self, initial: Array) -> OwnModels:
+        """Nobody has a model yet."""
+        return OwnModels(initial, np.empty(0, dtype=np.int64), initial[None][:0])
+
+    def introduce(self, state: OwnModels, clients: Labels) -> Request:
+        """The local model of everybody who has none."""
+        return Request(FIT, clients, state.initial[None], np.zeros(len(clients), dtype=np.int64))
+
+    def ask(self, state: OwnModels, round_number: int, clients: Labels) -> Request:
+        """Local models first, then updates of them."""
+        if not len(state.clients):
+            return self.introduce(state, clients)
+        models, which = self.serve(state, clients)
+        has = which != NO_MODEL
+        return Request(self._step.work, clients[has], models, which[has])
+
+    def learn(self, state: OwnModels, request: Request, replies: Replies) -> OwnModels:
+        """Everybody's own model, from its own reply."""
+        if request.work == FIT:
+            return self.admit(state, 1, replies)
+        models = state.models.copy()
+        for row, update in zip(request.rows(replies.clients), replies.vectors, strict=True):
+            models[row] = self._step(models[row], update)
+        return replace(state, models=models)
+
+    def admit(self, state: OwnModels, round_number: int, replies: Replies) -> OwnModels:
+        """Newcomers begin with their local models."""
+        clients = np.concatenate([state.clients, replies.clients])
+        order = np.argsort(clients)
+        models = np.concatenate([state.models, replies.vectors])
+        return replace(state, clients=clients[order], models=models[order])
+
+    def serve(self, state: OwnModels, clients: Labels) -> tuple[Array, Labels]:
+        """To everybody its own."""
+        return state.models, rows_of(clients, state.clients, np.arange(len(state.clients)))
