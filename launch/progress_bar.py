@@ -9,12 +9,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tagma.launch.console import notices
 from tagma.server.results.events import RoundFinished
 
-_STAGES = {
-    "local_model": "stage II  clustering done",
-    "gradient": "stage III  gradients",
-    "local": "stage III  local steps",
-}
-"""What has been reached when the replies to this work are in."""
+_WORKS = {"local_model": "local models", "gradient": "gradients", "local": "local steps"}
+"""What clients have sent."""
 _PAUSE = 10.0
 """Seconds between two lines when the output is not a terminal."""
 
@@ -58,9 +54,9 @@ class ProgressBar:
 
     def round(self, event: RoundFinished) -> None:
         """One more round is over: an observer of a run."""
-        more = _STAGES.get(event.work, event.work)
-        name, value = next(iter(event.scores.items()))
-        more += "" if value is None else f", {name.replace('_', ' ')} {value:.4f}"
+        more = _WORKS.get(event.work, event.work)
+        for name, value in [*event.scores.items()][:1]:
+            more += "" if value is None else f", {name.replace('_', ' ')} {value:.4f}"
         self.show(event.round, event.rounds, more)
 
 

@@ -7,14 +7,18 @@ from typing import Any
 from rich.table import Table
 
 from tagma.launch.console import console
+from tagma.report.number_format import size
 from tagma.report.oracle_yardstick import no_yardstick
+from tagma.report.run_data import are_groups
 from tagma.server.results.participation import some_of
 
 _LARGE = 1e4
 ERROR = "estimation_error"
+SHOWN = 20
+"""So many clusters, the largest, have a row."""
 _MANY = 7
 """Columns beyond which cells stand close together, or 80 letters would not hold them."""
-_WHERE_ANY = ("excluded", "rejected", "error_bound", "suspect")
+_WHERE_ANY = ("excluded", "rejected", "loss", "error_bound", "suspect")
 
 
 def print_summary(metrics: dict[str, Any]) -> None:
@@ -26,24 +30,32 @@ def print_summary(metrics: dict[str, Any]) -> None:
 def _clusters(metrics: dict[str, Any]) -> Table:
     losses = metrics["client_loss"] or [None] * len(metrics["clusters"])
     rows = [
-        cluster | {"loss": loss, "suspect": "yes" if cluster["suspect"] else ""}
-        for cluster, loss in zip(metrics["clusters"], losses, strict=True)
+        cluster | {"number": k, "loss": loss, "suspect": "yes" if cluster["suspect"] else ""}
+        for k, (cluster, loss) in enumerate(zip(metrics["clusters"], losses, strict=True))
     ]
+    more = len(rows) - SHOWN
+    rows = sorted(sorted(rows, key=lambda row: -row["size"])[:SHOWN], key=lambda r: r["number"])
     known = any(row["honest"] is not None for row in rows)
+    found = metrics["clustering"] is not None
     keys = [
-        "size", *(("honest", "byzantine") if known else ()), "trimmed", "excluded", "rejected",
-        "scatter", *(() if known else ("loss",)), "error_bound", "suspect",
+        "size", *(("honest", "byzantine") if known else ()), *(("trimmed",) if found else ()),
+        "excluded", "rejected", *(("scatter",) if found else ()),
+        *(() if known and found else ("loss",)), "error_bound", "suspect",
     ]  # fmt: skip
     keys = [key for key in keys if key not in _WHERE_ANY or any(row[key] for row in rows)]
     padding = (0, 1 if len(keys) <= _MANY else 0)
-    table = Table(title="Clusters", title_justify="left", title_style="bold", padding=padding)
+    table = Table(
+        title="Clusters" if _grouped(metrics) else "Models",
+        title_justify="left", title_style="bold", padding=padding, caption_justify="left",
+        caption=f"the largest {SHOWN}; {more} more" if more > 0 else None,
+    )  # fmt: skip
     table.add_column("#", justify="right")
     names = {"byzantine": "Byzantine", "error_bound": "error\nbelow"}
     for key in keys:
         red = "red" if key == "suspect" else None
         table.add_column(names.get(key, key), justify="left" if red else "right", style=red)
-    for number, row in enumerate(rows):
-        table.add_row(str(number), *(show(row[key]) for key in keys))
+    for row in rows:
+        table.add_row(str(row["number"]), *(show(row[key]) for key in keys))
     return table
 
 
@@ -52,46 +64,54 @@ def _scores(metrics: dict[str, Any]) -> Table:
     table.add_column()
     table.add_column(style="bold")
     wrong = metrics["misclustering"]
-    if wrong is not None:
+    if wrong is not None and _grouped(metrics):
         table.add_row("misclustered honest clients", f"{100 * wrong:.1f} %")
+    first = next(iter(metrics["oracle_scores"] or ()), None)
     for name, score in metrics["scores"].items():
         value = score["value"]
         if name == ERROR or value is not None:
             table.add_row(score["title"], "diverged" if value is None else show(value))
-    for metric, spread in _spreads(metrics):
-        table.add_row(f"  {metric} of the worst tenth of clients", show(spread["worst_decile"]))
-        if spread["worst_cluster"] is not None:
-            table.add_row(f"  {metric} of the worst true cluster", show(spread["worst_cluster"]))
-    if metrics["oracle_error_per_round"]:
-        table.add_row(
-            "  oracle, without Byzantine clients"
-            if metrics["oracle_without_byzantine"]
-            else "  oracle, given the true clusters",
-            _oracle(metrics),
-        )
+        if name == first:
+            given = (
+                "without Byzantine clients"
+                if metrics["oracle_without_byzantine"]
+                else "given the true clusters"
+            )
+            table.add_row(f"  oracle, {given}", _oracle(metrics, name))
+        for words, worst in _worst(metrics.get(name)):
+            table.add_row(f"  {words}", show(worst))
     rejected = metrics["replies"]["rejected"]
     reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items()) or "none"
     table.add_row("rejected replies", reasons)
+    sent = metrics["bytes"]
+    words = f"{metrics['messages']} ({size(sent['down'])} down, {size(sent['up'])} up)"
+    table.add_row("messages", words)
     for state, words in (("quarantined", "in quarantine"), ("excluded", "excluded")):
         if held := metrics["screening"][state]:
             table.add_row(f"clients {words}", f"{len(held)} ({some_of(held)})")
     return table
 
 
-def _spreads(metrics: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """How unequal the clients are, for every metric that says so."""
-    for name in metrics["scores"]:
-        spread = metrics.get(name)
-        if isinstance(spread, dict) and spread.get("worst_decile") is not None:
-            yield name, spread
+def _grouped(metrics: dict[str, Any]) -> bool:
+    sizes = [cluster["size"] for cluster in metrics["clusters"]]
+    return are_groups(sizes, metrics["clustering"] is not None)
 
 
-def _oracle(metrics: dict[str, Any]) -> str:
-    oracle, curve = metrics["oracle_error"], metrics["oracle_error_per_round"]
-    value = math.nan if oracle is None else oracle
+def _worst(spread: Any) -> Iterator[tuple[str, float]]:
+    """How unequal the clients are, for a metric that says so."""
+    if isinstance(spread, dict):
+        names = {"worst_decile": "worst tenth of clients", "worst_cluster": "worst true cluster"}
+        yield from ((words, spread[k]) for k, words in names.items() if spread[k] is not None)
+
+
+def _oracle(metrics: dict[str, Any], name: str) -> str:
+    score, oracle = metrics["scores"][name], metrics["oracle_scores"][name]
+    value = math.nan if oracle["value"] is None else oracle["value"]
+    curve = [math.nan if one is None else one for one in oracle["per_round"]]
+    word = "error" if name == ERROR else score["title"]
     suspect = bool(metrics["oracle_suspect"])
-    why = no_yardstick(metrics["estimation_error"], value, curve, suspect)
-    return f"no yardstick: {why}" if why else show(oracle)
+    why = no_yardstick(word, score["better"], score["value"], value, curve, suspect)
+    return f"no yardstick: {why}" if why else show(oracle["value"])
 
 
 def show(value: Any) -> str:

@@ -113,8 +113,10 @@ class LogAxis:
 AnyAxis = LinearAxis | LogAxis
 
 
-def value_axis(values: Iterable[float], start: float, end: float) -> AnyAxis:
-    """The axis for errors: linear from 0, or logarithmic if they span more than a decade.
+def value_axis(
+    values: Iterable[float], start: float, end: float, better: str = "low"
+) -> AnyAxis:
+    """The axis for a score: linear from 0; for errors logarithmic if they span over a decade.
 
     Losses may be negative: then it is linear from the least.
     """
@@ -127,7 +129,7 @@ def value_axis(values: Iterable[float], start: float, end: float) -> AnyAxis:
     if not positive:
         return LinearAxis(0.0, 1.0, start, end)
     low, high = math.log10(min(positive)), math.log10(max(positive))
-    if high - low <= 1:
+    if high - low <= 1 or better == "high":
         top = max(positive)
         return LinearAxis(0.0, 1.08 * top if top < 1e300 else top, start, end)
     return LogAxis(low - 0.04 * (high - low), high + 0.04 * (high - low), start, end)

@@ -62,6 +62,18 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 10 else f"{minutes} min"
 
 
+def size(amount: int) -> str:
+    """Bytes: `999 B`, `1.20 MB`; powers of 1000."""
+    steps = min(4, (len(str(abs(amount))) - 1) // 3)
+    unit = ("B", "kB", "MB", "GB", "TB")[steps]
+    return f"{amount} B" if not steps else f"{number(amount / 1000**steps)} {unit}"
+
+
+def capitalised(words: str) -> str:
+    """The words with a capital at the beginning; the others stay as they are."""
+    return words[:1].upper() + words[1:]
+
+
 def count(amount: int, one: str, many: str | None = None) -> str:
     """`1 client`, `2,000 clients`."""
     return f"{amount:,} {one if amount == 1 else many or one + 's'}"

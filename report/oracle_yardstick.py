@@ -1,4 +1,4 @@
-"""The oracle in words: what it is given, and whether its error is a yardstick for the run.
+"""The oracle in words: what it is given, and whether it is a yardstick for the run.
 
 Its clusters are the true ones. Where the run keeps Byzantine clients out, so does the oracle;
 otherwise each of them is in the cluster it is nearest to, may be the majority there, and the oracle
@@ -12,6 +12,8 @@ from tagma.report.number_format import number
 
 GREW = 10.0
 """An error that grows so many times is lost, and so is one that is so many times the run's."""
+HALF = 0.5
+"""What should be high and is below this share of the run's is lost as well."""
 
 
 def oracle_given(without_byzantine: bool) -> str:
@@ -20,13 +22,20 @@ def oracle_given(without_byzantine: bool) -> str:
 
 
 def no_yardstick(
-    error: float | None, oracle: float, curve: Sequence[float] | None, suspect: bool
+    word: str,
+    better: str,
+    value: float | None,
+    oracle: float,
+    curve: Sequence[float] | None,
+    suspect: bool,
 ) -> str | None:
-    """Why the oracle's error is no yardstick for the run's, or None."""
+    """Why the oracle's score, by its name in words, is no yardstick for the run's, or None."""
     if not math.isfinite(oracle):
         return "it diverged"
-    if curve and oracle > GREW * curve[0]:
-        return f"its error grew from {number(curve[0])} to {number(oracle)}"
-    if error is not None and oracle > GREW * error:
-        return f"its error is {number(oracle)}"
+    first = next((one for one in curve or () if not math.isnan(one)), oracle)
+    if better == "low" and first >= 0 and oracle > GREW * first:
+        return f"its {word} grew from {number(first)} to {number(oracle)}"
+    if value is not None and math.isfinite(value) and value >= 0:
+        if oracle > GREW * value if better == "low" else oracle < HALF * value:
+            return f"its {word} is {number(oracle)}"
     return "it has a suspect cluster" if suspect else None

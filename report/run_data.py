@@ -4,6 +4,8 @@ What a run does not know is `None` or empty; a task need not know the truth. A n
 infinite stays so: the run diverged.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,46 @@ from typing import Any
 Point = tuple[float, float]
 Curve = tuple[float, ...]
 Reasons = dict[str, int]
+ERROR, LOSS = "estimation_error", "loss"
+
+
+@dataclass(frozen=True)
+class RunScore:
+    """One measure of how good the run is, beside that of the oracle, where it was run.
+
+    In a curve NaN is a round in which nobody measured it; infinity one in which it had diverged.
+    """
+
+    name: str
+    title: str
+    better: str
+    """low | high."""
+    value: float | None
+    curve: Curve | None
+    oracle: float | None = None
+    oracle_curve: Curve | None = None
+    no_yardstick: str | None = None
+    """Why the oracle's says nothing about this run's."""
+    worst_decile: float | None = None
+    """The mean over the worst tenth of the clients."""
+
+    @property
+    def word(self) -> str:
+        """What a sentence calls it."""
+        return "error" if self.name == ERROR else self.title
+
+    @property
+    def points(self) -> int:
+        """In how many rounds it was measured."""
+        return sum(not math.isnan(value) for value in self.curve or ())
+
+
+def are_groups(sizes: Sequence[int], clustered: bool) -> bool:
+    """Whether models are of groups of clients: not one for all, nor each client's own.
+
+    `clustered`: the algorithm looked for groups, whatever it found.
+    """
+    return clustered or (len(sizes) > 1 and max(sizes) > 1)
 
 
 @dataclass(frozen=True)
@@ -77,18 +119,19 @@ class Run:
     folder: Path
     misclustering: float | None
     misclustering_curve: Curve | None
-    error: float | None
-    error_curve: Curve | None
-    oracle: float | None
-    oracle_curve: Curve | None
+    scores: tuple[RunScore, ...]
+    """Those that are known, the most telling one first."""
     oracle_without_byzantine: bool
-    no_yardstick: str | None
-    """Why the oracle's error says nothing about this run's."""
     clusters: tuple[Cluster, ...]
-    clustering: HowClustered
+    loss_curves: tuple[Curve, ...]
+    """Of every cluster, round by round, the median loss of its clients; empty: not measured."""
+    clustering: HowClustered | None
+    """None for an algorithm that does not look for clusters of its own."""
     replies: ReplyCounts
     seconds: dict[str, float]
     facts: dict[str, str]
+    bytes: dict[str, int]
+    """Sent down to the clients, and up to the server."""
     warnings: tuple[str, ...]
     clients: tuple[ClientRow, ...]
     centres: tuple[Point, ...]
@@ -102,7 +145,23 @@ class Run:
     @property
     def truth_known(self) -> bool:
         """Whether anybody knows the true clusters, and with them who is Byzantine."""
-        return self.misclustering is not None or self.error is not None or self.honest is not None
+        known = any(score.name == ERROR for score in self.scores)
+        return known or self.misclustering is not None or self.honest is not None
+
+    @property
+    def group(self) -> str:
+        """What the clients of one model are called."""
+        return "cluster" if self.grouped else "model"
+
+    @property
+    def first_step(self) -> int:
+        """The first place of a curve: 0, the warm start by the clusters' centres, or round 1."""
+        return 1 if self.clustering is None else 0
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the algorithm puts clients into groups."""
+        return are_groups([one.size for one in self.clusters], self.clustering is not None)
 
     @property
     def honest(self) -> int | None:

@@ -1,5 +1,6 @@
 """The figures of a run: those that it has the numbers for."""
 
+import re
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -11,31 +12,49 @@ from tagma.report.bootstrap import Interval
 from tagma.report.dot_chart import Entry, draw_dots
 from tagma.report.figure_files import Key, Sheet
 from tagma.report.line_chart import LARGE, Line, draw_lines, percent_axis
-from tagma.report.number_format import number, shown
-from tagma.report.run_data import Curve, Run
+from tagma.report.number_format import capitalised, number, shown
+from tagma.report.run_data import ERROR, LOSS, Curve, Run, RunScore
+from tagma.report.run_tables import largest
 from tagma.report.scatter import Picture, draw_picture, look
 
-OURS = ("misclustering", "error", "losses", "clients")
+OURS = ("misclustering", "error", "score-*", "losses", "clients")
 """The names of all figures that a run may have."""
+MOST_CURVES = 12
+"""Clusters beyond which nobody could tell their curves apart."""
 _MARKS = 30
 
 
 @dataclass(frozen=True)
 class RunFigures:
-    """The sheets by name, and the picture of the clients that one of them shows."""
+    """The sheets by name, the picture in one of them, and the scores that may have one, by name."""
 
     sheets: dict[str, Sheet]
     picture: Picture | None
+    of_scores: dict[str, RunScore]
 
 
 def draw_run_figures(run: Run) -> RunFigures:
-    """Misclustering, error and clients; without a curve of the misclustering, the losses."""
+    """Misclustering, every score, the losses of the clusters, and the clients.
+
+    Where the clusters' losses have curves, the loss of all needs none. Those of the last round
+    alone are shown where there is no curve of the misclustering.
+    """
     picture = draw_picture(run)
-    shares, errors = _misclustering(run), _error(run)
-    losses = _losses(run) if shares is None else None
+    shares, losses = _misclustering(run), _loss_curves(run)
+    shown = [score for score in run.scores if score.name != LOSS or losses is None]
+    named = {figure_name(score): score for score in shown}
+    scores = [_score(run, name, score) for name, score in named.items()]
+    if losses is None and shares is None:
+        losses = _losses(run)
     clients = None if picture is None else clients_sheet(run, picture)
-    drawn = (shares, errors, *((losses, clients) if errors else (clients, losses)))
-    return RunFigures({sheet.name: sheet for sheet in drawn if sheet is not None}, picture)
+    last = (losses, clients) if any(scores) else (clients, losses)
+    sheets = {sheet.name: sheet for sheet in (shares, *scores, *last) if sheet is not None}
+    return RunFigures(sheets, picture, named)
+
+
+def figure_name(score: RunScore) -> str:
+    """The name of a score's figure, which is also that of its files."""
+    return "error" if score.name == ERROR else f"score-{re.sub(r'[^A-Za-z0-9]+', '-', score.name)}"
 
 
 def _misclustering(run: Run) -> Sheet | None:
@@ -53,41 +72,65 @@ def _misclustering(run: Run) -> Sheet | None:
     return Sheet("misclustering", title, (chart,), ("iteration", "misclustering"), rows)
 
 
-def _error(run: Run) -> Sheet | None:
-    """The error beside the oracle's, if that is a yardstick."""
-    curves = {("oracle", "diamond"): None if run.no_yardstick else run.oracle_curve}
-    curves["this run", "circle"] = run.error_curve
+def _score(run: Run, name: str, score: RunScore) -> Sheet | None:
+    """A score's curve beside the oracle's, if that is a yardstick; one round makes no curve."""
+    curves = {("oracle", "diamond"): None if score.no_yardstick else score.oracle_curve}
+    curves["this run", "circle"] = score.curve
     lines = [
-        _line(name, (shape, "oracle" if name == "oracle" else "run"), curve)
-        for (name, shape), curve in curves.items()
+        _line(one, (shape, "oracle" if one == "oracle" else "run"), curve, run.first_step)
+        for (one, shape), curve in curves.items()
         if curve is not None
     ]
     values = [float(value) for line in lines for value in line.values]
-    if not np.isfinite(values).any():
+    if score.points < 2 or not np.isfinite(values).any():
         return None
-    title = "Estimation error per optimisation round"
-    labels = ("optimisation round", "estimation error")
+    title = f"{capitalised(score.title)} per {_round(run)}"
+    axis = value_axis(values, LARGE.bottom, LARGE.top, score.better)
     chart = draw_lines(
-        "error", title, labels, lines, value_axis(values, LARGE.bottom, LARGE.top), shown,
+        name, title, (_round(run), score.title), lines, axis, shown,
         steps=max(line.xs[-1] for line in lines), size=LARGE, marks=_MARKS, named=True,
     )  # fmt: skip
-    pairs = zip_longest(run.error_curve or (), run.oracle_curve or ())
-    rows = tuple((step, *pair) for step, pair in enumerate(pairs))
-    return Sheet("error", title, (chart,), ("round", "estimation_error", "oracle_error"), rows)
+    pairs = zip_longest(score.curve or (), score.oracle_curve or ())
+    steps = enumerate(pairs, run.first_step)
+    rows = tuple((step, *map(_measured, pair)) for step, pair in steps)
+    return Sheet(name, title, (chart,), ("round", score.name, f"oracle_{score.word}"), rows)
+
+
+def _loss_curves(run: Run) -> Sheet | None:
+    """The loss of every cluster, round by round, where it was measured in two at least."""
+    curves = {k: curve for k, curve in enumerate(run.loss_curves) if np.isfinite(curve).any()}
+    lines = [_line(f"{run.group} {k}", look(k), curve, run.first_step) for k, curve in curves.items()]
+    if not 1 <= len(lines) <= MOST_CURVES or max(len(line.xs) for line in lines) < 2:
+        return None
+    title = f"Loss of every {run.group} per {_round(run)}"
+    values = [float(value) for line in lines for value in line.values]
+    chart = draw_lines(
+        "losses", title, (_round(run), "loss of its clients"), lines,
+        value_axis(values, LARGE.bottom, LARGE.top), number,
+        steps=max(line.xs[-1] for line in lines), size=LARGE, marks=_MARKS,
+    )  # fmt: skip
+    rows = tuple(
+        (step, k, _measured(loss))
+        for k, curve in curves.items()
+        for step, loss in enumerate(curve, run.first_step)
+    )
+    keys = tuple(Key(*look(k), f"{run.group} {k}") for k in curves)
+    return Sheet("losses", title, (chart,), ("round", "cluster", "median"), rows, keys)
 
 
 def _losses(run: Run) -> Sheet | None:
     """The loss of every cluster at the end: the median of its clients, and the middle half."""
     entries, rows = [], []
-    for k, cluster in enumerate(run.clusters):
+    for k in largest(run.clusters):
+        cluster = run.clusters[k]
         if cluster.client_loss is not None:
             low, high = cluster.loss_quartiles or (np.nan, np.nan)
             figure = Interval(cluster.client_loss, low, high)
-            entries.append(Entry(f"cluster {k}", look(k), figure))
+            entries.append(Entry(f"{run.group} {k}", look(k), figure))
             rows.append((k, cluster.client_loss, low, high))
     if not entries:
         return None
-    title = "Loss of every cluster"
+    title = f"Loss of every {run.group}"
     chart = draw_dots("losses", "", title, "loss of its clients", entries, number, "quartiles")
     columns = ("cluster", "median", "lower_quartile", "upper_quartile")
     return Sheet("losses", title, (chart,), columns, tuple(rows))
@@ -125,11 +168,22 @@ def picture_keys(run: Run, picture: Picture) -> list[tuple[str, str, str]]:
     return [entry for there, entry in entries if there] + lost
 
 
-def _line(name: str, look: tuple[str, str], curve: Curve) -> Line:
-    """A curve without intervals; what is no number has diverged."""
-    values = np.array([np.inf if np.isnan(value) else value for value in curve])
-    unknown = np.full(len(curve), np.nan)
-    return Line(name, look, tuple(map(float, range(len(curve)))), values, unknown, unknown)
+def _round(run: Run) -> str:
+    """What the x axis counts."""
+    return "round" if run.clustering is None else "optimisation round"
+
+
+def _line(name: str, look: tuple[str, str], curve: Curve, first: int = 0) -> Line:
+    """A curve without intervals, through the rounds in which it was measured."""
+    steps = enumerate(curve, first)
+    known = [(float(step), value) for step, value in steps if not np.isnan(value)]
+    unknown = np.full(len(known), np.nan)
+    values = np.array([value for _, value in known])
+    return Line(name, look, tuple(step for step, _ in known), values, unknown, unknown)
+
+
+def _measured(value: float | None) -> float | None:
+    return None if value is None or np.isnan(value) else value
 
 
 def _percent(value: float) -> str:

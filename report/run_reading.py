@@ -20,6 +20,7 @@ from tagma.errors import TagmaError
 from tagma.report.folder_files import csv_rows, readable
 from tagma.report.oracle_yardstick import no_yardstick
 from tagma.report.run_data import (
+    ERROR,
     ClientRow,
     Cluster,
     Curve,
@@ -28,6 +29,7 @@ from tagma.report.run_data import (
     Reasons,
     ReplyCounts,
     Run,
+    RunScore,
 )
 
 
@@ -39,15 +41,13 @@ def read_run(folder: Path) -> Run:
 
 def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
     misclustering = _number(metrics.get("misclustering"))
-    error, error_curve = _scored(metrics, "estimation_error")
-    oracle, oracle_curve = _scored(metrics, "oracle_error")
-    suspect = bool(metrics.get("oracle_suspect"))
     if "oracle_without_liars" in metrics:
         raise TagmaError(
             f"{folder}: oracle_without_liars is called oracle_without_byzantine now; run it again"
         )
-    clusters, how = _clusters(metrics), metrics.get("clustering") or {}
+    clusters, how = _clusters(metrics), metrics.get("clustering", {})
     clients = [_client(row) for row in _client_rows(folder / "clusters.csv")]
+    scores = metrics.get("scores") or {}
     known = misclustering is not None or any(one.honest is not None for one in clusters)
     overrides = folder / ".hydra" / "overrides.yaml"
     config = folder / ".hydra" / "config.yaml"
@@ -55,14 +55,13 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
         folder=folder,
         misclustering=misclustering if _finite(misclustering) else None,
         misclustering_curve=_curve(metrics.get("misclustering_per_iteration")),
-        error=error,
-        error_curve=error_curve,
-        oracle=oracle,
-        oracle_curve=oracle_curve,
+        scores=_scores(scores, metrics),
         oracle_without_byzantine=bool(metrics.get("oracle_without_byzantine")),
-        no_yardstick=None if oracle is None else no_yardstick(error, oracle, oracle_curve, suspect),
         clusters=clusters,
-        clustering=HowClustered(
+        loss_curves=_loss_curves(metrics.get("client_loss_per_round"), len(clusters)),
+        clustering=None
+        if how is None
+        else HowClustered(
             _whole(how.get("iterations")), _text(how.get("stopped")), _number(how.get("scale"))
         ),
         replies=_replies(metrics.get("replies") or {}),
@@ -74,11 +73,12 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
             for name in ("seed", "engine", "version", "messages")
             if metrics.get(name) is not None
         },
+        bytes={str(way): int(many) for way, many in (metrics.get("bytes") or {}).items()},
         warnings=tuple(str(text) for text in metrics.get("warnings") or ()),
         clients=tuple(one if known else replace(one, true=None, byzantine=None) for one in clients),
         centres=_centres(folder / "models.safetensors"),
         rounds=tuple(
-            row | {name: _number(row.get(name)) for name in ("estimation_error", "seconds")}
+            row | {name: _number(row.get(name)) for name in (*scores, "seconds")}
             for row in csv_rows(folder / "history.csv")
         ),
         choices=dict(metrics.get("settings") or {}),
@@ -96,10 +96,53 @@ def _client_rows(path: Path) -> list[dict[str, str]]:
     return rows
 
 
-def _scored(metrics: Mapping[str, Any], name: str) -> tuple[float | None, Curve | None]:
-    """A number and its curve; one that is missing though there is a curve has diverged."""
-    value, curve = _number(metrics.get(name)), _curve(metrics.get(f"{name}_per_round"))
-    return math.nan if value is None and curve is not None else value, curve
+def _scores(scores: Mapping[str, Any], metrics: Mapping[str, Any]) -> tuple[RunScore, ...]:
+    """The scores that were measured at least once."""
+    oracles = metrics.get("oracle_scores") or {}
+    found = (
+        _score(str(name), score, oracles.get(name) or {}, metrics)
+        for name, score in scores.items()
+    )
+    return tuple(score for score in found if score.value is not None or score.points)
+
+
+def _score(
+    name: str, score: Mapping[str, Any], oracle: Mapping[str, Any], metrics: Mapping[str, Any]
+) -> RunScore:
+    value, curve = _scored(name, score)
+    theirs, their_curve = _scored(name, oracle)
+    spread = metrics.get(name)
+    found = RunScore(
+        name=name,
+        title=str(score.get("title") or name),
+        better="high" if score.get("better") == "high" else "low",
+        value=value,
+        curve=curve,
+        oracle=theirs,
+        oracle_curve=their_curve,
+        worst_decile=_number(spread.get("worst_decile")) if isinstance(spread, Mapping) else None,
+    )
+    if theirs is None:
+        return found
+    suspect = bool(metrics.get("oracle_suspect"))
+    why = no_yardstick(found.word, found.better, value, theirs, their_curve, suspect)
+    return replace(found, no_yardstick=why)
+
+
+def _scored(name: str, score: Mapping[str, Any]) -> tuple[float | None, Curve | None]:
+    """A number and its curve; an estimation error that is missing in a round has diverged."""
+    value, curve = _number(score.get("value")), _curve(score.get("per_round"))
+    if name != ERROR or curve is None:
+        return value, curve
+    lost = value is None or math.isnan(value)
+    return math.inf if lost else value, tuple(math.inf if math.isnan(v) else v for v in curve)
+
+
+def _loss_curves(rounds: list[Any] | None, clusters: int) -> tuple[Curve, ...]:
+    """The curves of all clusters, where there are any; a cluster may come late."""
+    table = [list(chain(row or (), repeat(None, clusters)))[:clusters] for row in rounds or ()]
+    curves = (tuple(math.nan if v is None else float(v) for v in one) for one in zip(*table))
+    return tuple(curves)
 
 
 def _number(value: object) -> float | None:

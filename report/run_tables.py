@@ -2,12 +2,14 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tagma.report.run_data import ClientRow, Cluster, Run
 
 SHOWN_REASONS = 12
 SHOWN_CLIENTS = 24
+SHOWN_CLUSTERS = 20
 
 
 @dataclass(frozen=True)
@@ -19,13 +21,19 @@ class ClusterRow:
     rejected: int
 
 
+def largest(clusters: Sequence[Cluster]) -> list[int]:
+    """The numbers of the `SHOWN_CLUSTERS` clusters with most clients, in ascending order."""
+    numbers = sorted(range(len(clusters)), key=lambda k: -clusters[k].size)
+    return sorted(numbers[:SHOWN_CLUSTERS])
+
+
 def cluster_rows(run: Run) -> list[ClusterRow]:
-    """One row per found cluster, and one for the clients in none, if there are any."""
+    """A row for each of the largest clusters, and one for the clients in none, if there are any."""
     home = {client.name: client.assigned for client in run.clients}
     rejected: Counter[int | None] = Counter()
     for client, reasons in run.replies.clients.items():
         rejected[home.get(client)] += sum(reasons.values())
-    rows = [ClusterRow(i, cluster, rejected[i]) for i, cluster in enumerate(run.clusters)]
+    rows = [ClusterRow(k, run.clusters[k], rejected[k]) for k in largest(run.clusters)]
     outside = homeless(run)
     return rows + ([ClusterRow(None, _no_cluster(outside), rejected[None])] if outside else [])
 

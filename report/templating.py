@@ -23,6 +23,8 @@ def environment() -> Environment:
         "percent": number_format.percent,
         "duration": number_format.duration,
         "script": number_format.script_number,
+        "size": number_format.size,
+        "capitalised": number_format.capitalised,
     }
     made.globals |= {"look": look, "count": number_format.count}
     return made

@@ -107,8 +107,12 @@ def final_numbers(metrics: dict[str, Any]) -> dict[str, float]:
     named = {
         "misclustering": metrics["misclustering"],
         **{name: score["value"] for name, score in metrics["scores"].items()},
-        "oracle_error": metrics["oracle_error"],
+        **{
+            f"oracle_{'error' if name == 'estimation_error' else name}": score["value"]
+            for name, score in (metrics["oracle_scores"] or {}).items()
+        },
         "messages": metrics["messages"],
+        **{f"bytes_{way}": count for way, count in metrics["bytes"].items()},
         "replies_used": metrics["replies"]["used"],
         "replies_rejected": sum(metrics["replies"]["rejected"].values()),
         "seconds": metrics["seconds"]["total"],

@@ -22,7 +22,10 @@ from tagma.server.wiring import tolerance_of, warnings_of
 from tagma.settings import Settings
 from tagma.strategies.algorithms.three_stage import Clustered
 
-ORACLE = ("oracle_without_byzantine", "oracle_suspect", "oracle_error", "oracle_error_per_round")
+ORACLE = (
+    "oracle_without_byzantine", "oracle_suspect", "oracle_scores", "oracle_error",
+    "oracle_error_per_round",
+)  # fmt: skip
 """What a run of the oracle fills in, after this one."""
 NOBODY: dict[str, list[int]] = {"quarantined": [], "excluded": [], "readmitted": []}
 UNKNOWN: dict[str, Any] = {

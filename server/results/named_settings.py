@@ -1,5 +1,6 @@
 """What was run, by name: task, attack and the parts of the defence, as a reader would say them."""
 
+import inspect
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -7,20 +8,32 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from tagma.choices import CONF, choices
-from tagma.plugins import TARGET
+from tagma.plugins import TARGET, locate
 from tagma.settings import Settings
 
 _GROUPS = ("task", "solver", "strategy", "clustering", "aggregation", "optimiser")
+_NEEDS = {"clustering": "cluster", "aggregation": "aggregate", "optimiser": "optimiser"}
+"""What an algorithm has as a parameter if it uses the group."""
 _SCREENS = ("quarantine", "readmission", "reply_check", "spectral_filter")
 
 
 def named_settings(settings: Settings) -> dict[str, Any]:
-    """The choice of every group, the pre-aggregators, and which screens are on."""
+    """The choice of every group that the algorithm uses, and its own settings but the screens'.
+
+    Beside them the pre-aggregators, and which screens are on.
+    """
     strategy = settings.choice("strategy")
+    takes = inspect.signature(locate(str(strategy[TARGET]), "strategy")).parameters
+    used = [group for group in _GROUPS if group not in _NEEDS or _NEEDS[group] in takes]
+    pre = settings.choice("aggregation").get("pre") if "aggregation" in used else ()
     return {
-        **{group: name_of(group, settings.choice(group)) for group in _GROUPS},
+        **dict.fromkeys(_GROUPS),
+        **{group: name_of(group, settings.choice(group)) for group in used},
         "attack": _attack(settings.choice("attack")),
-        "pre": [_pre_name(entry) for entry in settings.choice("aggregation").get("pre") or ()],
+        "pre": [_pre_name(entry) for entry in pre or ()],
+        "strategy_settings": {
+            key: value for key, value in strategy.items() if key not in (TARGET, *_SCREENS)
+        },
         **{screen: bool(strategy.get(screen)) for screen in _SCREENS},
         "rounds": settings.rounds,
     }

@@ -100,13 +100,13 @@ class ClientMedian(ClientMean):
         return float(np.median(values)) if len(values) else None
 
 
-def scores_of(task: Task) -> tuple[Score, ...]:
-    """The scores of a run, the most telling one first."""
+def scores_of(task: Task, *, evaluated: bool = True) -> tuple[Score, ...]:
+    """The scores of a run, the most telling one first; clients measure some, if `evaluated`."""
     truth = task.truth()
     found: list[Score] = []
     if truth is not None and truth.centres is not None:
         found.append(EstimationError())
-    for metric, better in task.metrics.items():
+    for metric, better in task.metrics.items() if evaluated else ():
         kind = ClientMedian if metric == LOSS else ClientMean
         found.append(kind(metric, better))
     return tuple(found)
