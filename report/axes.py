@@ -113,9 +113,7 @@ class LogAxis:
 AnyAxis = LinearAxis | LogAxis
 
 
-def value_axis(
-    values: Iterable[float], start: float, end: float, better: str = "low"
-) -> AnyAxis:
+def value_axis(values: Iterable[float], start: float, end: float, better: str = "low") -> AnyAxis:
     """The axis for a score: linear from 0; for errors logarithmic if they span over a decade.
 
     Losses may be negative: then it is linear from the least.

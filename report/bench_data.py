@@ -45,9 +45,10 @@ class BenchCell:
     status: str
     reason: str
     numbers: dict[str, float]
-    """The metrics that are known; infinity for a run that diverged."""
+    """The metrics that are known; infinity for an error that diverged."""
     times: dict[str, float]
-    error_curve: Curve | None = None
+    score_curve: Curve | None = None
+    """Of the bench's `curve`, from the first round on; NaN where it was not measured."""
     misclustering_curve: Curve | None = None
 
     @property
@@ -65,6 +66,13 @@ class Bench:
     title: str
     command: str
     metric: str
+    better: str
+    """Which values of the metric are good: low | high."""
+    curve: str
+    """The score whose curves there are: the metric, or the first that has some."""
+    curve_better: str
+    reference: str
+    """The name of the metric without Byzantine clients, in the table."""
     axes: tuple[BenchAxis, ...]
     cells: tuple[BenchCell, ...]
     total: int
@@ -118,6 +126,28 @@ class Bench:
     def failed(self) -> tuple[BenchCell, ...]:
         """The cells without a result."""
         return tuple(cell for cell in self.cells if not cell.done)
+
+    @property
+    def sign(self) -> int:
+        """What turns the metric into a harm, of which more is worse."""
+        return 1 if self.better == "low" else -1
+
+    def harm(self, cell: BenchCell) -> float | None:
+        """The metric of a cell, turned so that more is worse."""
+        value = cell.numbers.get(self.metric)
+        return None if value is None else self.sign * value
+
+    @cached_property
+    def bounds(self) -> tuple[float, float]:
+        """What no harm can be below or above, going by those that are there.
+
+        An error is not below 0; what should be high and is within 0 and 1 is a share.
+        """
+        harms = [harm for cell in self.cells if (harm := self.harm(cell)) is not None]
+        low, high = min(harms, default=0.0), max(harms, default=0.0)
+        if self.sign == 1:
+            return (0.0 if low >= 0 else -math.inf), math.inf
+        return (-1.0 if low >= -1 else -math.inf), (0.0 if high <= 0 else math.inf)
 
     def known(self) -> bool:
         """Whether any cell has the metric; some tasks have no truth to measure it by."""

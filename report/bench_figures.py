@@ -12,7 +12,7 @@ from tagma.report.dot_chart import Entry, draw_dots
 from tagma.report.figure_files import Key, Sheet
 from tagma.report.heatmap import TileValue, draw_heatmap
 from tagma.report.leaderboard import RankedDefence
-from tagma.report.line_chart import Line, draw_lines, error_axis, line_look, percent_axis
+from tagma.report.line_chart import Line, draw_lines, line_look, percent_axis, score_axis
 from tagma.report.number_format import duration, shown
 from tagma.report.seed_curves import Panels, step_panels, sweep_panels
 
@@ -23,6 +23,11 @@ OURS = ("leaderboard", "heatmap", "against-*", "seconds-*", "rounds", "iteration
 def metric_name(bench: Bench) -> str:
     """The metric in words."""
     return bench.metric.replace("_", " ")
+
+
+def curve_name(bench: Bench) -> str:
+    """In words, the score whose curves there are."""
+    return bench.curve.replace("_", " ")
 
 
 def leaderboard_sheet(bench: Bench, standings: Sequence[RankedDefence]) -> Sheet | None:
@@ -43,7 +48,9 @@ def leaderboard_sheet(bench: Bench, standings: Sequence[RankedDefence]) -> Sheet
             if one.setting == setting
         ]
         title = f"The worst case over attacks{f', {setting}' if setting else ''}"
-        panels.append(draw_dots(f"leaderboard-{i}", setting, title, name, entries, shown))
+        panels.append(
+            draw_dots(f"leaderboard-{i}", setting, title, name, entries, shown, better=bench.better)
+        )
     rows = tuple(
         (one.setting, one.rank, one.defence, one.worst, one.score.value, *_ends(one.score))
         for one in standings
@@ -67,13 +74,16 @@ def heatmap_sheet(bench: Bench, standings: Sequence[RankedDefence]) -> Sheet | N
             for defence in scores:
                 value = _worst_value(bench, setting, attack, defence)
                 if value is not None:
-                    mine = value.mean.value >= scores[defence].score.value
+                    worse = bench.sign * (value.mean.value - scores[defence].score.value)
+                    mine = value.mean.value == scores[defence].score.value or worse >= 0
                     values[attack, defence] = replace(value, worst=mine)
                     rows.append((setting, attack, defence, value.mean.value, *_ends(value.mean)))
         if values:
             ranked = [one for one in scores if any(d == one for _, d in values)]
             panels.append(
-                draw_heatmap(f"heatmap-{i}", setting, title, bench.attacks, ranked, values)
+                draw_heatmap(
+                    f"heatmap-{i}", setting, title, bench.attacks, ranked, values, bench.better
+                )
             )
     columns = ("setting", "attack", "defence", "mean", "low", "high")
     return Sheet("heatmap", title, tuple(panels), columns, tuple(rows), across=2)
@@ -88,7 +98,7 @@ def _worst_value(bench: Bench, setting: str, attack: str, defence: str) -> TileV
             defence,
         ):
             cells.setdefault(bench.condition(cell), []).append(cell)
-    best: TileValue | None = None
+    found: TileValue | None = None
     for condition, own in cells.items():
         errors = np.array([cell.numbers.get(bench.metric, np.nan) for cell in own])
         if np.isnan(errors).all():
@@ -100,9 +110,9 @@ def _worst_value(bench: Bench, setting: str, attack: str, defence: str) -> TileV
         diverged, lost = int(np.isinf(errors).sum()), int(np.isnan(errors).sum())
         words += [f"{diverged} of {len(own)} diverged"] if diverged else []
         words += [f"{lost} of {len(own)} without a result"] if lost else []
-        if best is None or mean.value > best.mean.value:
-            best = TileValue(mean, "; ".join(words))
-    return best
+        if found is None or bench.sign * mean.value > bench.sign * found.mean.value:
+            found = TileValue(mean, "; ".join(words))
+    return found
 
 
 def sweep_sheets(bench: Bench) -> list[Sheet]:
@@ -112,10 +122,13 @@ def sweep_sheets(bench: Bench) -> list[Sheet]:
         if not axis.numeric:
             continue
         name = metric_name(bench)
-        panels = sweep_panels(bench, axis, lambda cell: cell.numbers.get(bench.metric))
+        panels = sweep_panels(bench, axis, bench.harm, bench.sign, bench.bounds)
         title = f"{name.capitalize()} against {axis.label}, the worst case over attacks"
         labels = (axis.label, name)
-        sheets.append(_line_sheet(bench, f"against-{axis.key}", title, labels, panels, axis.key))
+        sheet = _line_sheet(
+            bench, f"against-{axis.key}", title, labels, panels, axis.key, better=bench.better
+        )
+        sheets.append(sheet)
         if axis.role == "other":
             panels = sweep_panels(bench, axis, lambda cell: cell.times.get("seconds"))
             title = f"Seconds per run against {axis.label}, under the slowest attack"
@@ -129,12 +142,16 @@ def sweep_sheets(bench: Bench) -> list[Sheet]:
 
 
 def rounds_sheet(bench: Bench) -> Sheet | None:
-    """The error after every round, a panel per attack."""
-    panels = step_panels(bench, lambda cell: cell.error_curve, stays=False)
-    title = "Estimation error per optimisation round"
+    """A score after every round, a panel per attack; a single round has no figure."""
+    panels = step_panels(bench, lambda cell: cell.score_curve, stays=False)
+    if max((len(line.xs) for own in panels.values() for line in own), default=0) < 2:
+        return None
+    name = curve_name(bench)
+    title = f"{name.capitalize()} per optimisation round"
     return _line_sheet(
-        bench, "rounds", title, ("round", "estimation error"), panels, "round", stepped=True
-    )
+        bench, "rounds", title, ("round", name), panels, "round", stepped=True,
+        better=bench.curve_better,
+    )  # fmt: skip
 
 
 def iterations_sheet(bench: Bench) -> Sheet | None:
@@ -158,13 +175,14 @@ def _line_sheet(
     show: Callable[[float], str] = shown,
     stepped: bool = False,
     percent: bool = False,
+    better: str = "low",
 ) -> Sheet | None:
     """Panels with one y axis; `stepped`: the x axis counts from 0, and is one as well."""
     if not panels:
         return None
     drawn = {k: [_hundredfold(one) for one in own] if percent else own for k, own in panels.items()}
     lines = [line for own in drawn.values() for line in own]
-    y = percent_axis(lines) if percent else error_axis(lines)
+    y = percent_axis(lines) if percent else score_axis(lines, better)
     charts = [
         draw_lines(
             f"{name}-{i}",

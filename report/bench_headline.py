@@ -34,18 +34,25 @@ def bench_verdict(bench: Bench, standings: Sequence[RankedDefence]) -> str:
         return f"At worst its {score}."
     if len(leaders) > 1:
         names = _listed([one.defence for one in leaders])
-        return f"{names} are equal, the lowest: at worst their {score}{_next(rest)}."
+        return f"{names} are equal, the {best(bench)}: at worst their {score}{_next(rest)}."
     rivals = [one for one in rest if one.competes]
     tied = [one.defence for one in rivals if one.tied]
     if len(bench.seeds) < LEAST_SEEDS:
         seeds = count(len(bench.seeds), "seed")
         these = "this 1 seed" if len(bench.seeds) == 1 else f"these {seeds}"
         few = f"{these}; too few to tell"
-        return f"{first.defence} is lowest in {few}: at worst its {score}{_next(rest)}."
+        return f"{first.defence} is {best(bench)} in {few}: at worst its {score}{_next(rest)}."
+    leads = f"{first.defence} is {best(bench)}"
     if tied:
-        return f"{first.defence} is lowest: at worst its {score}; tied with it: {_listed(tied)}."
-    claim = "holds out best" if first.competes and all(one.told for one in rivals) else "is lowest"
-    return f"{first.defence} {claim}: at worst its {score}{_next(rest)}."
+        return f"{leads}: at worst its {score}; tied with it: {_listed(tied)}."
+    if first.competes and all(one.told for one in rivals):
+        leads = f"{first.defence} holds out best"
+    return f"{leads}: at worst its {score}{_next(rest)}."
+
+
+def best(bench: Bench) -> str:
+    """What the first in the leaderboard is."""
+    return "lowest" if bench.better == "low" else "highest"
 
 
 def _of_settings(bench: Bench, standings: Sequence[RankedDefence]) -> str:
@@ -61,7 +68,7 @@ def _of_settings(bench: Bench, standings: Sequence[RankedDefence]) -> str:
     names = [name for name in wins if wins[name] == most]
     are = "is" if len(names) == 1 else "are each"
     few = "; too few seeds to tell" if len(bench.seeds) < LEAST_SEEDS else ""
-    return f"{_listed(names)} {are} lowest in {most} of {settings}{few}."
+    return f"{_listed(names)} {are} {best(bench)} in {most} of {settings}{few}."
 
 
 def under_words(one: RankedDefence, before: str = ", under ") -> str:
@@ -102,12 +109,16 @@ def bench_figures_row(bench: Bench) -> list[Figure]:
         ),
         Figure("Seeds", str(len(bench.seeds)), ""),
         Figure("Runs", f"{done:,}", f"of {bench.total:,}; {count(len(bench.failed), 'failure')}"),
-        Figure("Diverged", f"{diverged:,}", "of the runs with a result"),
+        *(
+            [Figure("Diverged", f"{diverged:,}", "of the runs with a result")]
+            if bench.better == "low"
+            else []
+        ),
         Figure("Time", duration(seconds) if seconds else UNKNOWN, "of all runs together"),
     ]
 
 
-def standing_words(one: RankedDefence) -> str:
+def standing_words(bench: Bench, one: RankedDefence) -> str:
     """A defence beside the first of its setting."""
     if math.isnan(one.score.value):
         return "no result"
@@ -117,7 +128,7 @@ def standing_words(one: RankedDefence) -> str:
         return f"{one.diverged} of {one.runs} runs diverged"
     whole = f"incomplete, {count(one.lacking, 'run')} missing: " if one.lacking else ""
     if one.rank == 1:
-        return f"{whole}lowest"
+        return f"{whole}{best(bench)}"
     if one.behind is None:
         return f"{whole}{UNKNOWN}"
     return f"{whole}{'tied: ' if one.tied else ''}{shown(one.behind)}"

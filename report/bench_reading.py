@@ -6,17 +6,20 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
 from tagma.errors import TagmaError
 from tagma.report.bench_data import Bench, BenchAxis, BenchCell
 from tagma.report.folder_files import csv_rows, readable
-from tagma.report.run_data import Curve
+from tagma.report.run_data import ERROR, Curve
 
 INDEX, TABLE = "bench.json", "table.csv"
-REFERENCE = "error_without_byzantine"
+REFERENCE, GENERAL_REFERENCE = "error_without_byzantine", "without_byzantine"
+"""The column of the reference runs, for the estimation error and for any other metric."""
+LONGEST = 100_000
+"""Steps of a curve that are read."""
 ROLES = ("attack", "defence", "fraction")
 _TIMES = ("seconds", "cpu_seconds", "clustering_seconds", "rounds_seconds", "messages")
 
@@ -37,16 +40,20 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
         )
         for axis in index["axes"]
     )
-    metric = str(index.get("metric") or "estimation_error")
-    metrics = {metric, REFERENCE, "misclustering", *map(str, index.get("metrics") or ())}
+    metric = str(index.get("metric") or ERROR)
+    better = {str(name): str(way) for name, way in (index.get("better") or {ERROR: "low"}).items()}
+    reference = REFERENCE if metric == ERROR else GENERAL_REFERENCE
+    metrics = {metric, reference, "misclustering", *map(str, index.get("metrics") or ())}
+    curve = metric if metric in better else next(iter(better), ERROR)
     rows = csv_rows(folder / TABLE, required=True)
     if rows and "error_without_liars" in rows[0]:
         raise TagmaError(
             f"{folder / TABLE}: error_without_liars is called {REFERENCE} now; run the grid again"
         )
     times = {row["cell"]: _numbers(row, _TIMES) for row in csv_rows(folder / "timings.csv")}
-    errors = _curves(folder / "rounds.csv", "round", "estimation_error")
+    curves = _curves(folder / "rounds.csv", "round", curve)
     shares = _curves(folder / "iterations.csv", "iteration", "misclustering")
+    high = {name for name, way in better.items() if way == "high"}
     cells = tuple(
         BenchCell(
             key=row["cell"],
@@ -54,9 +61,9 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
             seed=row["seed"],
             status=row["status"],
             reason=row["reason"],
-            numbers=_numbers(row, metrics) if row["status"] == "ok" else {},
+            numbers=_numbers(row, metrics, high) if row["status"] == "ok" else {},
             times=times.get(row["cell"], {}),
-            error_curve=errors.get(row["cell"]),
+            score_curve=curves.get(row["cell"]),
             misclustering_curve=shares.get(row["cell"]),
         )
         for row in rows
@@ -68,6 +75,10 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
         title=str(index.get("title") or index["name"]),
         command=str(index.get("command") or ""),
         metric=metric,
+        better="high" if metric in high else "low",
+        curve=curve,
+        curve_better="high" if curve in high else "low",
+        reference=reference,
         axes=axes,
         cells=cells,
         total=int((index.get("cells") or {}).get("total", len(cells))),
@@ -77,16 +88,24 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
     )
 
 
-def _numbers(row: Mapping[str, str], names: Any) -> dict[str, float]:
-    """The numbers that are there; one that is not a number counts as diverged."""
+def _numbers(row: Mapping[str, str], names: Any, high: Container[str] = ()) -> dict[str, float]:
+    """The numbers that are there; an error that is not a number counts as diverged."""
     found = {name: float(row[name]) for name in names if row.get(name)}
-    return {name: math.inf if math.isnan(value) else value for name, value in found.items()}
+    return {
+        name: math.inf if math.isnan(value) else value
+        for name, value in found.items()
+        if name not in high or math.isfinite(value)
+    }
 
 
 def _curves(path: Path, step: str, column: str) -> dict[str, Curve]:
-    """The curve of each cell, in the order of its steps; infinity where it diverged."""
-    points: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    """The curve of each cell, step by step; NaN where it is not known, infinity: diverged."""
+    points: dict[str, dict[int, float]] = defaultdict(dict)
     for row in csv_rows(path):
-        value = float(row[column] or "inf")
-        points[row["cell"]].append((int(row[step]), math.inf if math.isnan(value) else value))
-    return {cell: tuple(value for _, value in sorted(curve)) for cell, curve in points.items()}
+        if row.get(column):
+            value = float(row[column])
+            points[row["cell"]][int(row[step])] = math.inf if math.isnan(value) else value
+    return {
+        cell: tuple(curve.get(at, math.nan) for at in range(min(max(curve), LONGEST) + 1))
+        for cell, curve in points.items()
+    }

@@ -1,11 +1,13 @@
 """`report.html` of a bench folder: one page that needs no network, no server and no JavaScript."""
 
+from functools import partial
 from pathlib import Path
 
 from tagma.report import bench_headline, bench_tables
 from tagma.report.bench_data import Bench
 from tagma.report.bench_figures import (
     OURS,
+    curve_name,
     heatmap_sheet,
     iterations_sheet,
     keys,
@@ -57,7 +59,9 @@ def _write(bench: Bench, figures: Path) -> str:
             title=bench_headline.bench_verdict(bench, standings),
             key_figures=bench_headline.bench_figures_row(bench),
             standings=standings,
-            standing_words=bench_headline.standing_words,
+            standing_words=partial(bench_headline.standing_words, bench),
+            best=bench_headline.best(bench),
+            curve_name=curve_name(bench),
             under_words=bench_headline.under_words,
             least_seeds=LEAST_SEEDS,
             interval_words=bench_headline.interval_words,

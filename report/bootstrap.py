@@ -24,6 +24,10 @@ class Interval:
     low: float
     high: float
 
+    def turned(self, sign: int) -> "Interval":
+        """The same of the numbers with the other sign, if it is -1."""
+        return self if sign == 1 else Interval(-self.value, -self.high, -self.low)
+
     @property
     def known(self) -> bool:
         """Whether there are ends."""
@@ -66,8 +70,8 @@ def interval(drawn: Array) -> Interval:
     return Interval(value, float(low), float(high))
 
 
-def worst_interval(drawn: Array) -> Interval:
-    """The figure, with the ends of the basic bootstrap, for a maximum of means: not below zero.
+def worst_interval(drawn: Array, least: float = 0.0, most: float = np.inf) -> Interval:
+    """The figure, with the ends of the basic bootstrap, for a maximum of means: within bounds.
 
     The maximum of resampled means is above that of the sample's on average, as the latter is above
     the true one; the basic bootstrap (twice the figure less a quantile) takes that off again. A
@@ -77,7 +81,7 @@ def worst_interval(drawn: Array) -> Interval:
     if not plain.known or np.isinf(plain.value):
         return plain
     low, high = 2 * plain.value - plain.high, 2 * plain.value - plain.low
-    return Interval(plain.value, max(0.0, low), max(0.0, high))
+    return Interval(plain.value, min(max(least, low), most), min(max(least, high), most))
 
 
 def worst_mean(means: Array) -> Array:

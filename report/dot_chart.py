@@ -67,12 +67,13 @@ def draw_dots(
     entries: Sequence[Entry],
     show: Callable[[float], str],
     ends: str = "95 % interval",
+    better: str = "low",
 ) -> Dots:
     """The entries from top to bottom; `show` writes a value, `ends` says what an interval is."""
     labels = [shorten(entry.name, LONGEST) for entry in entries]
     left = 22 + LETTER * max(map(len, labels))
     bottom = TOP + ROW * len(entries)
-    axis = _axis(entries, left)
+    axis = _axis(entries, left, better)
     rows = [
         _row(entry, label, TOP + ROW * (i + 0.5), axis, show, ends)
         for i, (entry, label) in enumerate(zip(entries, labels, strict=True))
@@ -91,14 +92,15 @@ def draw_dots(
     )
 
 
-def _axis(entries: Sequence[Entry], left: float) -> AnyAxis:
+def _axis(entries: Sequence[Entry], left: float, better: str) -> AnyAxis:
     values = [value for e in entries for value in (e.figure.value, *(v for _, v in e.beside))]
     ends = [e.figure for e in entries if e.figure.known]
     values += [*(one.high for one in ends), *(one.low for one in ends if one.low < 0)]
     least = min((e.figure.value for e in entries if e.figure.value > 0), default=1.0)
-    limit = math.inf if any(value < 0 for value in values) else HOPELESS * least
+    every = better == "high" or any(value < 0 for value in values)
+    limit = math.inf if every else HOPELESS * least
     end = RIGHT - 12 if all(e.figure.value <= limit for e in entries) else RIGHT - BEYOND
-    return value_axis([v for v in values if v <= limit], left, end)
+    return value_axis([v for v in values if v <= limit], left, end, better)
 
 
 def _row(

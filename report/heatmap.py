@@ -1,13 +1,14 @@
-"""The heatmap: the mean error of every defence under every attack, the darker the worse.
+"""The heatmap: the mean score of every defence under every attack, the darker the worse.
 
 Colours go by the logarithm of the error and grow darker in even steps, so they survive colour
 blindness and grey print; the number is in the tile as well. Two powers of ten above the smallest
 error they end, or one hopeless defence would leave all others pale; half a power at least they
-span, or small differences would look large. What diverged is black.
+span, or small differences would look large. What diverged is black. For what should be high the
+colours go by the number itself, from the highest down by a tenth of it at least.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagma.report.bootstrap import Interval
@@ -82,8 +83,9 @@ def draw_heatmap(
     rows: Sequence[str],
     columns: Sequence[str],
     values: Mapping[tuple[str, str], TileValue],
+    better: str = "low",
 ) -> Heatmap:
-    """One panel; `values` are by row and column."""
+    """One panel; `values` are by row and column, `better` is low or high."""
     labels = [shorten(row, LONGEST) for row in rows]
     heads = [shorten(column, LONGEST) for column in columns]
     left = 14 + round(LETTER * max(map(len, labels)))
@@ -93,9 +95,9 @@ def draw_heatmap(
     foot = round(reach * math.sin(lean)) + 26
     left = max(left, round(reach * math.cos(lean)) - WIDE // 2 + 14)
     bottom = TOP + HIGH * len(rows)
-    low, high = _limits([value.mean.value for value in values.values()])
+    shade = _shades([value.mean.value for value in values.values()], better)
     tiles = [
-        _tile(left + WIDE * j, TOP + HIGH * i, values.get((row, column)), low, high)
+        _tile(left + WIDE * j, TOP + HIGH * i, values.get((row, column)), shade)
         for i, row in enumerate(rows)
         for j, column in enumerate(columns)
     ]
@@ -119,21 +121,26 @@ def draw_heatmap(
     )
 
 
-def _limits(means: Sequence[float]) -> tuple[float, float]:
+def _shades(means: Sequence[float], better: str) -> Callable[[float], float]:
+    """How bad a mean is, from 0 on; 1 and more is the darkest."""
+    if better == "high":
+        finite = [mean for mean in means if math.isfinite(mean)]
+        best = max(finite, default=1.0)
+        span = max(best - min(finite, default=0.0), abs(best) / 10, 1e-300)
+        return lambda mean: (best - mean) / span
     positive = [math.log10(mean) for mean in means if 0 < mean < math.inf]
     least = min(positive, default=0.0)
-    span = max(positive, default=0.0) - least
-    return least, least + min(max(span, DECADES / 4), DECADES)
+    span = min(max(max(positive, default=0.0) - least, DECADES / 4), DECADES)
+    return lambda mean: (math.log10(mean) - least) / span if mean > 0 else 0.0
 
 
-def _tile(x: int, y: int, value: TileValue | None, low: float, high: float) -> Tile:
+def _tile(x: int, y: int, value: TileValue | None, bad: Callable[[float], float]) -> Tile:
     if value is None:
         return Tile(x, y, "none", "", "dim", "–", "no result", False)
     mean = value.mean.value
     if not math.isfinite(mean):
         return Tile(x, y, "diverged", "", "light", "∞", value.words, value.worst)
-    share = (math.log10(mean) - low) / (high - low) if mean > 0 and high > low else 0.0
-    shade = min(len(COLOURS) - 1, int(share * len(COLOURS)))
+    shade = min(len(COLOURS) - 1, int(bad(mean) * len(COLOURS)))
     colour = COLOURS[shade]
     return Tile(x, y, "", colour, ink_on(colour), short(mean), value.words, value.worst)
 

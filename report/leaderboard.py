@@ -1,8 +1,10 @@
 """The leaderboard: defences by the worst that any attack does to them.
 
-The score of a defence is the largest, over conditions, of its mean error over seeds: the darkest
-tile of its column in the heatmap. Where conditions are close, this maximum is too high on average;
-its interval is that of the basic bootstrap, every draw of which finds its own worst condition.
+The score of a defence is the worst, over conditions, of its mean over seeds, the largest error or
+the lowest accuracy: the darkest tile of its column in the heatmap. Inside this module all numbers
+are harms: what should be high has its sign turned. Where conditions are close, the worst mean is
+too bad on average; its interval is that of the basic bootstrap, every draw of which finds its own
+worst condition.
 
 Equal scores share a rank. A defence that lacks runs which others have is incomplete and ranks
 behind all that are whole; it is compared on the seeds that both have. A condition without a result
@@ -15,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagma.report.bench_data import Bench, BenchCell
-from tagma.report.bench_reading import REFERENCE
 from tagma.report.bootstrap import Array, Interval, resampled_means, worst_interval, worst_mean
 from tagma.report.randomisation_test import LEVEL, holm, swap_test
 
@@ -49,7 +50,7 @@ class RankedDefence:
     misclustering: float | None
     """The largest mean over seeds."""
     times_reference: float | None
-    """How many times the error without Byzantine clients, in the worst condition."""
+    """How many times the metric without Byzantine clients, in the worst condition."""
 
     @property
     def tied(self) -> bool:
@@ -69,9 +70,9 @@ class RankedDefence:
 
 @dataclass(frozen=True)
 class _Sample:
-    """The errors of a defence, over seeds and conditions."""
+    """The harms to a defence, over seeds and conditions."""
 
-    errors: Array
+    harms: Array
     means: Array
     drawn: Array
     lacking: int
@@ -84,7 +85,7 @@ class _Sample:
             self.lacking > 0,
             bool(np.isnan(self.means).any()),
             np.inf if np.isnan(score) else float(score),
-            float(np.isinf(self.errors).mean()) if self.errors.size else 0.0,
+            float(np.isinf(self.harms).mean()) if self.harms.size else 0.0,
         )
 
 
@@ -123,14 +124,11 @@ def _ranked(bench: Bench, setting: str) -> list[RankedDefence]:
 def _samples(
     bench: Bench, cells: Mapping[str, Sequence[BenchCell]], conditions: tuple[str, ...]
 ) -> dict[str, _Sample]:
-    """The errors of every defence; what one lacks is what it does not have and another has."""
-    errors = {
-        name: bench.sample(own, conditions, lambda c: c.numbers.get(bench.metric))
-        for name, own in cells.items()
-    }
-    there = np.any([~np.isnan(one) for one in errors.values()], axis=0)
+    """The harms to every defence; what one lacks is what it does not have and another has."""
+    harms = {name: bench.sample(own, conditions, bench.harm) for name, own in cells.items()}
+    there = np.any([~np.isnan(one) for one in harms.values()], axis=0)
     found = {}
-    for name, one in errors.items():
+    for name, one in harms.items():
         means = resampled_means(one)
         lacking = int((np.isnan(one) & there).sum())
         found[name] = _Sample(one, means[0], worst_mean(means), lacking)
@@ -139,8 +137,8 @@ def _samples(
 
 def _common(first: _Sample, second: _Sample) -> tuple[Array, Array]:
     """Both samples over the seeds that both have whole; without conditions that one never has."""
-    never = np.isnan(first.errors).all(axis=0) | np.isnan(second.errors).all(axis=0)
-    one, other = first.errors[:, ~never], second.errors[:, ~never]
+    never = np.isnan(first.harms).all(axis=0) | np.isnan(second.harms).all(axis=0)
+    one, other = first.harms[:, ~never], second.harms[:, ~never]
     whole = ~(np.isnan(one) | np.isnan(other)).any(axis=1)
     return one[whole], other[whole]
 
@@ -177,13 +175,14 @@ def _standing(
     means = dict(zip(conditions, map(float, sample.means), strict=True))
     there = {condition: mean for condition, mean in means.items() if not np.isnan(mean)}
     setting, name, rank = place
+    worst = max(there, key=lambda condition: there[condition]) if there else ""
     return RankedDefence(
         setting=setting,
         defence=name,
         rank=rank,
-        score=worst_interval(sample.drawn),
-        worst=max(there, key=lambda condition: there[condition]) if there else "",
-        means=there,
+        score=worst_interval(sample.drawn, *bench.bounds).turned(bench.sign),
+        worst=worst,
+        means={condition: bench.sign * harm for condition, harm in there.items()},
         behind=behind,
         chance=chance,
         runs=sum(cell.done for cell in cells),
@@ -193,22 +192,21 @@ def _standing(
         missing=tuple(condition for condition, mean in means.items() if np.isnan(mean)),
         left_out=left_out,
         misclustering=_worst_share(bench, cells),
-        times_reference=_times_reference(bench, cells, there),
+        times_reference=_times_reference(bench, cells, worst, there),
     )
 
 
 def _times_reference(
-    bench: Bench, cells: Sequence[BenchCell], means: dict[str, float]
+    bench: Bench, cells: Sequence[BenchCell], worst: str, harms: Mapping[str, float]
 ) -> float | None:
-    if bench.metric != "estimation_error" or not means:
-        return None
-    worst = max(means, key=lambda condition: means[condition])
     known = [
-        cell.numbers[REFERENCE]
+        cell.numbers[bench.reference]
         for cell in cells
-        if bench.condition(cell) == worst and REFERENCE in cell.numbers
+        if bench.condition(cell) == worst and bench.reference in cell.numbers
     ]
-    return means[worst] / float(np.mean(known)) if known and np.mean(known) > 0 else None
+    if not known or not np.mean(known) > 0:
+        return None
+    return bench.sign * harms[worst] / float(np.mean(known))
 
 
 def _worst_share(bench: Bench, cells: Sequence[BenchCell]) -> float | None:

@@ -108,8 +108,14 @@ def line_look(index: int) -> tuple[str, str]:
     return SHAPES[(index + turn) % 7], f"c{7 if colour == 6 else colour} dash{turn % 3} d{index}"
 
 
-def error_axis(lines: Sequence[Line], size: Size = SMALL) -> AnyAxis:
-    """One axis for the errors in all panels, so that they can be compared."""
+def score_axis(lines: Sequence[Line], better: str = "low", size: Size = SMALL) -> AnyAxis:
+    """One axis for the values in all panels, so that they can be compared.
+
+    Errors that are 100 times the smallest are beyond it.
+    """
+    if better == "high":
+        every = [float(v) for line in lines for v in (*line.values, *line.high)]
+        return value_axis(every, size.bottom, size.top, better)
     values = [float(v) for line in lines for v in line.values if 0 < v < math.inf]
     limit = TALL * min(values, default=1.0)
     ends = [float(v) for line in lines for v in line.high if 0 < v <= limit]

@@ -35,7 +35,7 @@ def no_yardstick(
     first = next((one for one in curve or () if not math.isnan(one)), oracle)
     if better == "low" and first >= 0 and oracle > GREW * first:
         return f"its {word} grew from {number(first)} to {number(oracle)}"
-    if value is not None and math.isfinite(value) and value >= 0:
-        if oracle > GREW * value if better == "low" else oracle < HALF * value:
-            return f"its {word} is {number(oracle)}"
+    own = math.nan if value is None or value < 0 else value
+    if (oracle > GREW * own) if better == "low" else (oracle < HALF * own):
+        return f"its {word} is {number(oracle)}"
     return "it has a suspect cluster" if suspect else None

@@ -99,7 +99,9 @@ def _score(run: Run, name: str, score: RunScore) -> Sheet | None:
 def _loss_curves(run: Run) -> Sheet | None:
     """The loss of every cluster, round by round, where it was measured in two at least."""
     curves = {k: curve for k, curve in enumerate(run.loss_curves) if np.isfinite(curve).any()}
-    lines = [_line(f"{run.group} {k}", look(k), curve, run.first_step) for k, curve in curves.items()]
+    lines = [
+        _line(f"{run.group} {k}", look(k), curve, run.first_step) for k, curve in curves.items()
+    ]
     if not 1 <= len(lines) <= MOST_CURVES or max(len(line.xs) for line in lines) < 2:
         return None
     title = f"Loss of every {run.group} per {_round(run)}"
@@ -128,7 +130,7 @@ def _losses(run: Run) -> Sheet | None:
             figure = Interval(cluster.client_loss, low, high)
             entries.append(Entry(f"{run.group} {k}", look(k), figure))
             rows.append((k, cluster.client_loss, low, high))
-    if not entries:
+    if len(entries) < 2:  # the table has it
         return None
     title = f"Loss of every {run.group}"
     chart = draw_dots("losses", "", title, "loss of its clients", entries, number, "quartiles")

@@ -100,8 +100,7 @@ def _scores(scores: Mapping[str, Any], metrics: Mapping[str, Any]) -> tuple[RunS
     """The scores that were measured at least once."""
     oracles = metrics.get("oracle_scores") or {}
     found = (
-        _score(str(name), score, oracles.get(name) or {}, metrics)
-        for name, score in scores.items()
+        _score(str(name), score, oracles.get(name) or {}, metrics) for name, score in scores.items()
     )
     return tuple(score for score in found if score.value is not None or score.points)
 
@@ -141,7 +140,7 @@ def _scored(name: str, score: Mapping[str, Any]) -> tuple[float | None, Curve | 
 def _loss_curves(rounds: list[Any] | None, clusters: int) -> tuple[Curve, ...]:
     """The curves of all clusters, where there are any; a cluster may come late."""
     table = [list(chain(row or (), repeat(None, clusters)))[:clusters] for row in rounds or ()]
-    curves = (tuple(math.nan if v is None else float(v) for v in one) for one in zip(*table))
+    curves = (tuple(math.nan if v is None else float(v) for v in one) for one in zip(*table, strict=True))
     return tuple(curves)
 
 

@@ -60,13 +60,21 @@ def _steps(
         row[: len(values)] = values
         row[len(values) :] = values[-1] if stays else np.nan
     drawn = resampled_means(sample)
-    return _line(bench, index, range(length), [interval(drawn[:, i]) for i in range(length)])
+    known = [i for i in range(length) if not np.isnan(drawn[0, i])]
+    return _line(bench, index, known, [interval(drawn[:, i]) for i in known]) if known else None
 
 
 def sweep_panels(
-    bench: Bench, axis: BenchAxis, value: Callable[[BenchCell], float | None]
+    bench: Bench,
+    axis: BenchAxis,
+    harm: Callable[[BenchCell], float | None],
+    sign: int = 1,
+    bounds: tuple[float, float] = (0.0, np.inf),
 ) -> Panels:
-    """A panel per setting but for this axis: the worst case over attacks at each of its values."""
+    """A panel per setting but for this axis: the worst case over attacks at each of its values.
+
+    Of a harm more is worse; `sign` turns it back into what is shown, `bounds` are its own.
+    """
     panels: Panels = {}
     cells = [cell for cell in bench.cells if number_in(cell.values[axis.key]) is not None]
     for setting in dict.fromkeys(bench.setting(cell, axis.key) for cell in cells):
@@ -76,7 +84,7 @@ def sweep_panels(
                 for cell in cells
                 if (bench.setting(cell, axis.key), bench.defence(cell)) == (setting, defence)
             ]
-            line = _sweep(bench, index, own, axis, value)
+            line = _sweep(bench, index, own, axis, harm, sign, bounds)
             if line is not None:
                 panels.setdefault(setting, []).append(line)
     return panels
@@ -87,19 +95,21 @@ def _sweep(
     index: int,
     cells: Sequence[BenchCell],
     axis: BenchAxis,
-    value: Callable[[BenchCell], float | None],
+    harm: Callable[[BenchCell], float | None],
+    sign: int,
+    bounds: tuple[float, float],
 ) -> Line | None:
     places = sorted({number_in(cell.values[axis.key]) or 0.0 for cell in cells})
     columns = []
     for place in places:
         here = [cell for cell in cells if (number_in(cell.values[axis.key]) or 0.0) == place]
         conditions = list(dict.fromkeys(map(bench.condition, here)))
-        sample = bench.sample(here, conditions, value)
+        sample = bench.sample(here, conditions, harm)
         columns.append(worst_mean(resampled_means(sample)))
     drawn = np.stack(columns, axis=1) if columns else np.empty((0, 0))
     if not drawn.size or np.isnan(drawn[0]).all():
         return None
-    ends = [worst_interval(drawn[:, i]) for i in range(len(places))]
+    ends = [worst_interval(drawn[:, i], *bounds).turned(sign) for i in range(len(places))]
     return _line(bench, index, places, ends)
 
 

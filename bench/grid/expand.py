@@ -17,10 +17,12 @@ from tagma.errors import TagmaError
 from tagma.launch.run import check
 from tagma.override import key_of
 from tagma.plugins import TARGET
+from tagma.server.results.scores import scores_of
 from tagma.settings import Settings, compose, compose_seeds
+from tagma.tasks.task_choice import task_of
 
 _BASE = ("evaluate=false", "oracle=false", "checkpoint_every=0")
-"""What a grid does without, unless the plan says otherwise."""
+"""What a grid does without, unless the plan says otherwise or its metric needs it."""
 _OF_EVERY_ATTACK = ("attack.fraction", "attack.clients", "attack.start", "attack.stop")
 """Settings that an attack takes whether its file names them or not."""
 _HONEST = f"{NoAttack.__module__}.{NoAttack.__name__}"
@@ -82,6 +84,8 @@ class _Composer:
     def __init__(self, plan: Plan) -> None:
         self._common = _without(_BASE, plan.common) + plan.common
         self._seeds = plan.seeds
+        self._metric, self._measured = plan.metric, plan.measured
+        self._chosen = {key_of(text) for text in plan.common}
         self._made: dict[tuple[bool, tuple[str, ...]], list[FederationCell]] = {}
         self._used: set[str] = set()
         self._unused: dict[str, TagmaError] = {}
@@ -91,12 +95,22 @@ class _Composer:
         overrides = (*self._common, *own)
         if (picture, overrides) not in self._made:
             settings = self._composed(overrides)
+            if self._blind(settings[0]):
+                settings = self._composed(_evaluating(overrides))
             _check(settings[0])
             self._made[picture, overrides] = [
                 FederationCell(label, one.seed, one, picture=picture and one is settings[0])
                 for one in settings
             ]
         return self._made[picture, overrides]
+
+    def _blind(self, settings: Settings) -> bool:
+        """Whether clients would have to measure what the grid asks for, and do not by default."""
+        if settings.evaluate or "evaluate" in self._chosen:
+            return False
+        known = {score.name for score in scores_of(task_of(settings), evaluated=False)}
+        metrics = {score.name for score in scores_of(task_of(settings))}
+        return bool(self._measured & (metrics - known)) or (self._metric is None and not known)
 
     def check_all_used(self) -> None:
         """Raise the error of the first setting that nobody has."""
@@ -150,6 +164,10 @@ def _known(key: str) -> bool:
 def _without(overrides: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     taken = {key_of(text) for text in others}
     return tuple(text for text in overrides if key_of(text) not in taken)
+
+
+def _evaluating(overrides: Sequence[str]) -> tuple[str, ...]:
+    return tuple("evaluate=true" if key_of(text) == "evaluate" else text for text in overrides)
 
 
 def _check(settings: Settings) -> None:

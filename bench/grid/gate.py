@@ -5,8 +5,9 @@
         unless: {attack: [none, stale]}   # but not these
         than: {attack: none}              # in times of the same combination with this instead
         at_least: 2                       # or at_most
+        metric: accuracy                  # another number of the table than the grid's metric
 
-The figure of a combination is the median of the grid's metric over the seeds. A diverged one is
+The figure of a combination is the median of the metric over the seeds. A diverged one is
 infinite, and more than any other; two that diverged cannot be compared, and nothing holds of them.
 """
 
@@ -37,6 +38,8 @@ class Requirement:
     than: Condition
     at_least: float | None
     at_most: float | None
+    metric: str | None = None
+    """Of which column; None: the grid's metric."""
 
     @property
     def described(self) -> dict[str, Any]:
@@ -124,6 +127,7 @@ def _of_a_requirement(
     than: dict[str, str | int | float | bool] | None = None,
     at_least: Annotated[float, Ge(0)] | None = None,
     at_most: Annotated[float, Ge(0)] | None = None,
+    metric: str | None = None,
 ) -> None:
     """The settings of one entry of a gate."""
 
@@ -134,6 +138,7 @@ def _finding(requirement: Requirement, values: Values, figure: float) -> Finding
     limits += [f"at most {most:g}"] if most is not None else []
     than = ", ".join(f"{key}={value}" for key, value in requirement.than.items())
     asked = " and ".join(limits) + (f" times {than}" if than else "")
+    asked = f"{requirement.metric} {asked}" if requirement.metric else asked
     held = (0 if least is None else least) <= figure <= (inf if most is None else most)
     combination = ", ".join(f"{key}={value}" for key, value in values.items())
     return Finding(combination, figure, asked, held)

@@ -11,8 +11,9 @@ from tagma.bench.federation_cell import FederationCell
 from tagma.bench.grid.expand import Place, expand
 from tagma.bench.grid.gate import Finding, check_findings, findings, gate_table
 from tagma.bench.grid.grid_folder import write_results
+from tagma.bench.grid.metric import with_metric
 from tagma.bench.grid.plan import Plan, read_plan
-from tagma.bench.grid.table_rows import scores
+from tagma.bench.grid.table_rows import numbers_of
 from tagma.bench.local_workers import LocalWorkers, Workers
 from tagma.bench.ray_workers import RayWorkers
 from tagma.bench.runner import Outcome, run_cells
@@ -46,7 +47,7 @@ A setting that is an axis of the grid gets other values; any other holds for all
   bench.timeout=600            seconds after which a cell is given up
   bench.runner=local           or ray: the cluster that RAY_ADDRESS names, or one of its own
   bench.folder=FOLDER          where results go (default: outputs/bench/NAME)
-  bench.metric=misclustering   what the report ranks by (default: estimation_error)
+  bench.metric=misclustering   what the report ranks by (default: the first score of the task)
   bench.gate=[]                do not ask for what the file of the grid does
 
 Finished cells are kept in the folder and never run again, whatever ends the program; failed ones
@@ -65,6 +66,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
     combinations = plan.size // len(plan.seeds)
     notices.print(f"{plan.name}: checking {combinations} combinations ...", highlight=False)
     places = expand(plan)
+    plan = with_metric(plan, places)
     cells = {cell.key: cell for cell in _in_order(places)}
     if options.dry_run:
         say(f"{plan.title}: {len(places)} cells, {len(cells)} runs, in {plan.folder}")
@@ -120,8 +122,13 @@ def _tell_failures(outcomes: Sequence[Outcome]) -> None:
 
 def _found(plan: Plan, places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> list[Finding]:
     """What the gate finds; places of one combination follow each other, and all have results."""
-    samples = []
+    numbers = []
     for values, own in groupby(places, key=lambda place: place.values):
         results = [outcomes[place.cell.key].result or {} for place in own]
-        samples.append((values, [scores(one["metrics"])[plan.metric] for one in results]))
-    return findings(plan.gate, samples)
+        numbers.append((values, [numbers_of(one["metrics"]) for one in results]))
+    found = []
+    for requirement in plan.gate:
+        metric = requirement.metric or str(plan.metric)
+        samples = [(values, [row.get(metric) for row in rows]) for values, rows in numbers]
+        found += findings([requirement], samples)
+    return found

@@ -9,13 +9,14 @@ import yaml
 from tagma.atomic_file import whole_file
 from tagma.bench.cell_identity import versions
 from tagma.bench.grid.expand import Place
-from tagma.bench.grid.plan import METRICS, Plan
+from tagma.bench.grid.plan import MISCLUSTERING, Plan
 from tagma.bench.grid.table_files import write_table
 from tagma.bench.grid.table_rows import (
     ITERATIONS,
-    ROUNDS,
     TIMINGS,
-    curve_rows,
+    iteration_rows,
+    round_columns,
+    round_rows,
     table_columns,
     table_rows,
     timing_rows,
@@ -28,13 +29,11 @@ def write_results(
 ) -> None:
     """All tables, then bench.json: with it, the folder is whole."""
     folder = plan.folder
-    write_table(folder / "table", table_columns(plan.axes), table_rows(places, outcomes))
+    write_table(folder / "table", table_columns(plan), table_rows(plan, places, outcomes))
     write_table(folder / "timings", TIMINGS, timing_rows(outcomes))
     of_grid = {place.cell.key: outcomes[place.cell.key] for place in places}
-    errors = curve_rows(of_grid, "estimation_error_per_round", "round", "estimation_error")
-    write_table(folder / "rounds", ROUNDS, errors)
-    shares = curve_rows(of_grid, "misclustering_per_iteration", "iteration", "misclustering")
-    write_table(folder / "iterations", ITERATIONS, shares)
+    write_table(folder / "rounds", round_columns(plan), round_rows(of_grid))
+    write_table(folder / "iterations", ITERATIONS, iteration_rows(of_grid))
     about = _about(plan, places, outcomes, command)
     with whole_file(folder / "bench.json") as partial:
         partial.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
@@ -50,7 +49,8 @@ def _about(
         "title": plan.title,
         "command": command,
         "metric": plan.metric,
-        "metrics": list(METRICS),
+        "metrics": [*plan.scores, MISCLUSTERING],
+        "better": dict(plan.scores),
         "axes": [
             {
                 "key": axis.key,

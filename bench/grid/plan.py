@@ -1,7 +1,7 @@
 """What a grid consists of: a file of conf/bench, changed by the command line."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,8 +19,9 @@ from tagma.choices import CONF, choices
 from tagma.errors import SettingError, TagmaError
 from tagma.override import key_of
 from tagma.plugins import settings_of
+from tagma.tasks.task import Better
 
-METRICS = ("estimation_error", "misclustering")
+MISCLUSTERING = "misclustering"
 _FOLDER = Path("outputs") / "bench"
 
 
@@ -39,12 +40,20 @@ class Plan:
     skip: tuple[Condition, ...]
     gate: tuple[Requirement, ...]
     """What the finished grid must show."""
-    metric: str
+    metric: str | None
+    """What the report ranks by; None: not chosen yet."""
     timeout: float
     workers: int | None
     """How many cells at a time; None: as many as there are processors."""
     runner: str
     folder: Path
+    scores: Mapping[str, Better] = field(default_factory=dict)
+    """The scores of its cells, and which way is good, as soon as the cells are known."""
+
+    @property
+    def measured(self) -> set[str]:
+        """What the grid asks for by name: the metric, and what its gate looks at."""
+        return {name for name in (self.metric, *(one.metric for one in self.gate)) if name}
 
     @property
     def size(self) -> int:
@@ -95,7 +104,7 @@ def _of_a_grid(
     reference: list[str] | None = None,
     skip: list[Any] | None = None,
     gate: list[Any] | None = None,
-    metric: Literal["estimation_error", "misclustering"] = "estimation_error",
+    metric: str | None = None,
     timeout: Annotated[float, Gt(0)] = 600.0,
     workers: Annotated[int, Ge(1)] | None = None,
     runner: Literal["local", "ray"] = "local",

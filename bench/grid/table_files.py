@@ -15,15 +15,16 @@ TEXT, WHOLE, NUMBER = "text", "whole", "number"
 Columns = dict[str, str]
 """Names of columns and what they hold."""
 Row = dict[str, Any]
-SCORES: Columns = {
-    "estimation_error": NUMBER, "misclustering": NUMBER, "oracle_error": NUMBER,
-    "error_without_byzantine": NUMBER, "clusters_found": WHOLE, "replies_used": WHOLE,
-    "replies_rejected": WHOLE, "suspects": WHOLE,
-}  # fmt: skip
+COUNTS: Columns = dict.fromkeys(
+    ("clusters_found", "replies_used", "replies_rejected", "suspects"), WHOLE
+)
 PROVENANCE: Columns = dict.fromkeys(("config", "code", "version", "python", *LIBRARIES), TEXT)
 OUTCOME: Columns = {"seed": WHOLE, "status": TEXT, "reason": TEXT}
-RESERVED = frozenset({"cell", *OUTCOME, *SCORES, *PROVENANCE})
-"""The columns of every grid's table: no axis may have such a name."""
+RESERVED = frozenset(
+    {"cell", "estimation_error", "misclustering", "oracle_error", "error_without_byzantine"}
+    | {"without_byzantine", *OUTCOME, *COUNTS, *PROVENANCE}
+)
+"""The columns of every grid's table: no axis may have such a name, nor that of another score."""
 _TYPES = {TEXT: pa.string(), WHOLE: pa.int64(), NUMBER: pa.float64()}
 _PYTHON = {TEXT: str, WHOLE: int, NUMBER: float}
 

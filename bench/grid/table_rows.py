@@ -1,47 +1,70 @@
 """The rows of a grid's tables, from what became of its cells.
 
 What is the same whenever a grid runs (`table`, `rounds`, `iterations`) is apart from what is not
-(`timings`). A diverged error is infinite; what is not known is None.
+(`timings`). A diverged estimation error is infinite; what is not known is None.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
-from tagma.bench.grid.axis import Axis
 from tagma.bench.grid.expand import Place
+from tagma.bench.grid.plan import MISCLUSTERING, Plan
 from tagma.bench.grid.table_files import (
+    COUNTS,
     NUMBER,
     OUTCOME,
     PROVENANCE,
-    SCORES,
     TEXT,
     WHOLE,
     Columns,
     Row,
 )
 from tagma.bench.runner import Outcome
+from tagma.report.bench_reading import GENERAL_REFERENCE, REFERENCE
 
 TIMINGS: Columns = {
     "cell": TEXT, "seconds": NUMBER, "cpu_seconds": NUMBER, "clustering_seconds": NUMBER,
-    "rounds_seconds": NUMBER, "messages": WHOLE, "host": TEXT, "started": TEXT,
+    "rounds_seconds": NUMBER, "messages": WHOLE, "bytes_down": WHOLE, "bytes_up": WHOLE,
+    "host": TEXT, "started": TEXT,
 }  # fmt: skip
-ROUNDS: Columns = {"cell": TEXT, "round": WHOLE, "estimation_error": NUMBER}
-ITERATIONS: Columns = {"cell": TEXT, "iteration": WHOLE, "misclustering": NUMBER}
+ITERATIONS: Columns = {"cell": TEXT, "iteration": WHOLE, MISCLUSTERING: NUMBER}
+ERROR = "estimation_error"
+ORACLE = "oracle_error"
+NUMBERS = (ORACLE, *COUNTS)
+"""What a gate may look at beside the scores."""
 
 
-def table_columns(axes: Sequence[Axis]) -> Columns:
+def table_columns(plan: Plan) -> Columns:
     """The columns of the table: a numeric axis is a column of numbers."""
     own: Columns = {}
-    for axis in axes:
+    for axis in plan.axes:
         names = [value.name for value in axis.values]
         numbers = all(isinstance(n, int | float) and not isinstance(n, bool) for n in names)
         own[axis.key] = NUMBER if numbers else TEXT
-    return {"cell": TEXT} | own | OUTCOME | SCORES | PROVENANCE
+    beside = (MISCLUSTERING, _oracle(plan), _reference(plan))
+    scores = dict.fromkeys((*plan.scores, *beside), NUMBER)
+    return {"cell": TEXT} | own | OUTCOME | scores | COUNTS | PROVENANCE
 
 
-def table_rows(places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
+def round_columns(plan: Plan) -> Columns:
+    """The columns of the curves: a score each."""
+    return {"cell": TEXT, "round": WHOLE} | dict.fromkeys(plan.scores, NUMBER)
+
+
+def _oracle(plan: Plan) -> str:
+    return ORACLE if plan.metric in (ERROR, MISCLUSTERING) else f"oracle_{plan.metric}"
+
+
+def _reference(plan: Plan) -> str:
+    return REFERENCE if plan.metric == ERROR else GENERAL_REFERENCE
+
+
+def table_rows(
+    plan: Plan, places: Sequence[Place], outcomes: Mapping[str, Outcome]
+) -> Iterator[Row]:
     """One row per place, in the grid's order."""
+    metric = str(plan.metric)
     for place in places:
         outcome = outcomes[place.cell.key]
         status = "timed out" if outcome.timed_out else "failed"
@@ -54,10 +77,14 @@ def table_rows(places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> Iter
             "config": place.cell.configuration,
         }
         if outcome.result is not None:
-            row |= scores(outcome.result["metrics"]) | outcome.result["provenance"]
+            metrics = outcome.result["metrics"]
+            oracle = (metrics["oracle_scores"] or {}).get(metric) or {}
+            row |= {f"oracle_{metric}": oracle.get("value")} | numbers_of(metrics)
+            row |= outcome.result["provenance"]
         if place.reference is not None:
             yardstick = outcomes[place.reference.key].result
-            row["error_without_byzantine"] = _error(yardstick["metrics"]) if yardstick else None
+            known = numbers_of(yardstick["metrics"]) if yardstick else {}
+            row[_reference(plan)] = known.get(metric)
         yield row
 
 
@@ -71,27 +98,37 @@ def timing_rows(outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
                 "clustering_seconds": metrics["seconds"].get("clustering"),
                 "rounds_seconds": metrics["seconds"].get("optimisation"),
                 "messages": metrics["messages"],
+                **{f"bytes_{way}": count for way, count in metrics["bytes"].items()},
                 **outcome.result["timing"],
             }
 
 
-def curve_rows(
-    outcomes: Mapping[str, Outcome], curve: str, count: str, value: str
-) -> Iterator[Row]:
-    """The points of one curve of every finished cell."""
+def round_rows(outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
+    """The scores of every finished cell after each round in which one is known."""
     for key, outcome in outcomes.items():
-        points = outcome.result["metrics"][curve] if outcome.result else None
-        for number, point in enumerate(points or ()):
-            yield {"cell": key, count: number, value: inf if point is None else point}
+        scores = outcome.result["metrics"]["scores"] if outcome.result else {}
+        curves = {name: score["per_round"] for name, score in scores.items()}
+        for number, values in enumerate(zip(*curves.values(), strict=True)):
+            known = {name: _value(name, one) for name, one in zip(curves, values, strict=True)}
+            if any(value is not None for value in known.values()):
+                yield {"cell": key, "round": number, **known}
 
 
-def scores(metrics: Mapping[str, Any]) -> Row:
-    """The scores of a finished run; a diverged error is infinite."""
+def iteration_rows(outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
+    """The misclustering of every finished cell after each iteration of stage II."""
+    for key, outcome in outcomes.items():
+        shares = outcome.result["metrics"]["misclustering_per_iteration"] if outcome.result else ()
+        for number, share in enumerate(shares or ()):
+            yield {"cell": key, "iteration": number, MISCLUSTERING: share}
+
+
+def numbers_of(metrics: Mapping[str, Any]) -> Row:
+    """Scores and counts of a finished run."""
     clusters = metrics["clusters"]
     return {
-        "estimation_error": _error(metrics),
-        "misclustering": metrics["misclustering"],
-        "oracle_error": metrics["oracle_error"],
+        **{name: _value(name, score["value"]) for name, score in metrics["scores"].items()},
+        MISCLUSTERING: metrics["misclustering"],
+        ORACLE: metrics["oracle_error"],
         "clusters_found": len(clusters),
         "replies_used": metrics["replies"]["used"],
         "replies_rejected": sum(metrics["replies"]["rejected"].values()),
@@ -99,7 +136,6 @@ def scores(metrics: Mapping[str, Any]) -> Row:
     }
 
 
-def _error(metrics: Mapping[str, Any]) -> float | None:
-    """The error; infinite if the run diverged, None if the task does not know it."""
-    error: float | None = metrics["estimation_error"]
-    return inf if error is None and metrics["estimation_error_per_round"] is not None else error
+def _value(name: str, value: float | None) -> float | None:
+    """A score; an estimation error that is not known has diverged, any other was not measured."""
+    return inf if value is None and name == ERROR else value

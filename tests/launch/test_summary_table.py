@@ -13,18 +13,20 @@ def cluster(**more):
     } | more  # fmt: skip
 
 
-def metrics(quarantined=(), **more):
+def metrics(quarantined=(), error=0.04, oracle=0.03, **more):
+    scored = {"title": "estimation error", "better": "low", "value": error}
     return {
         "clusters": [cluster()] * 12,
+        "clustering": {"name": "trimmed_kmeans"},
         "client_loss": None,
         "misclustering": 0.0,
-        "estimation_error": 0.04,
-        "estimation_error_per_round": [0.05, 0.04],
-        "oracle_error": 0.03,
-        "oracle_error_per_round": [0.05, 0.03],
+        "scores": {"estimation_error": scored | {"per_round": [0.05, error]}},
+        "oracle_scores": {"estimation_error": {"value": oracle, "per_round": [0.05, oracle]}},
         "oracle_without_byzantine": True,
         "oracle_suspect": False,
         "replies": {"rejected": {}},
+        "messages": 60,
+        "bytes": {"down": 2400, "up": 1_920_000},
         "screening": {"quarantined": list(quarantined), "excluded": []},
     } | more
 
@@ -64,10 +66,10 @@ def test_many_clients_in_quarantine_are_counted_and_some_named(monkeypatch):
     [
         ({}, "oracle, without Byzantine clients 0.0300"),
         ({"oracle_without_byzantine": False}, "oracle, given the true clusters 0.0300"),
-        ({"oracle_error": 7.0}, "no yardstick: its error grew from 0.0500 to 7.00"),
-        ({"oracle_error": None}, "no yardstick: it diverged"),
+        ({"oracle": 7.0}, "no yardstick: its error grew from 0.0500 to 7.00"),
+        ({"oracle": None}, "no yardstick: it diverged"),
         ({"oracle_suspect": True}, "no yardstick: it has a suspect cluster"),
-        ({"estimation_error": None}, "estimation error diverged"),
+        ({"error": None}, "estimation error diverged"),
     ],
 )
 def test_the_error_stands_beside_an_oracle_that_is_a_yardstick(monkeypatch, changes, words):
@@ -75,4 +77,47 @@ def test_the_error_stands_beside_an_oracle_that_is_a_yardstick(monkeypatch, chan
 
 
 def test_an_oracle_that_was_not_run_has_no_row(monkeypatch):
-    assert "oracle" not in printed(monkeypatch, metrics(oracle_error_per_round=None))
+    assert "oracle" not in printed(monkeypatch, metrics(oracle_scores=None))
+
+
+def test_messages_have_their_bytes(monkeypatch):
+    assert "60 (2.40 kB down, 1.92 MB up)" in printed(monkeypatch, metrics())
+
+
+def accuracy(**more):
+    """The metrics of a neural task by an algorithm without stage II."""
+    scores = {
+        "accuracy": {"title": "accuracy", "better": "high", "value": 0.92, "per_round": [0.92]},
+        "loss": {"title": "loss", "better": "low", "value": 0.3, "per_round": [0.3]},
+    }
+    spread = {"mean": 0.92, "worst_decile": 0.81, "worst_cluster": 0.88}
+    oracle = {"accuracy": {"value": 0.93, "per_round": [0.93]}}
+    content = {"accuracy": spread, "scores": scores, "oracle_scores": oracle, "clustering": None}
+    return metrics(**(content | more))
+
+
+def test_a_task_without_an_error_has_its_own_scores_and_the_oracles_first_one(monkeypatch):
+    text = " ".join(printed(monkeypatch, accuracy()).split())
+    assert "accuracy 0.9200 oracle, without Byzantine clients 0.9300" in text
+    assert "worst tenth of clients 0.8100" in text
+    assert "worst true cluster 0.8800" in text
+    assert "loss 0.3000" in text
+    assert "estimation error" not in text
+    assert "trimmed" not in text
+    assert "scatter" not in text
+
+
+def test_an_oracle_far_below_what_should_be_high_is_no_yardstick(monkeypatch):
+    low = {"accuracy": {"value": 0.4, "per_round": [0.4]}}
+    text = printed(monkeypatch, accuracy(oracle_scores=low))
+    assert "no yardstick: its accuracy is 0.400" in text
+
+
+def test_of_many_models_the_largest_20_have_a_row_and_one_for_all_is_no_misclustering(monkeypatch):
+    many = [cluster(size=1 + (k == 30)) for k in range(31)]
+    lines = printed(monkeypatch, accuracy(clusters=many)).splitlines()
+    rows = [line.split("│")[1].strip() for line in lines if line.startswith("│")]
+    assert rows == [*map(str, range(19)), "30"]
+    assert any("the largest 20; 11 more" in line for line in lines)
+    one = printed(monkeypatch, accuracy(clusters=[cluster()], misclustering=0.5))
+    assert "misclustered" not in one

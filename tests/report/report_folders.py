@@ -65,9 +65,13 @@ def folder(
     settings: str = "seed: 0\n",
     **metrics: Any,
 ) -> Path:
-    """A run folder of 5 clients in 2 clusters, with some things changed."""
+    """A run folder of 5 clients in 2 clusters, with some things changed.
+
+    Its score is the estimation error, where that has a curve, unless `scores` says otherwise.
+    """
     (path / ".hydra").mkdir(parents=True)
-    (path / "metrics.json").write_text(json.dumps(METRICS | metrics))
+    content = _with_scores(METRICS | metrics)
+    (path / "metrics.json").write_text(json.dumps(content))
     with (path / "clusters.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         names = ["client", "assigned", "true", "byzantine", "trimmed", "x", "y"]
@@ -83,6 +87,19 @@ def folder(
     (path / ".hydra" / "overrides.yaml").write_text(json.dumps(overrides or []))
     (path / ".hydra" / "config.yaml").write_text(settings)
     return path
+
+
+def _with_scores(metrics: dict[str, Any]) -> dict[str, Any]:
+    def scored(name: str, **more: str) -> dict[str, Any] | None:
+        curve = metrics[f"{name}_per_round"]
+        return curve and {**more, "value": metrics[name], "per_round": curve}
+
+    error = scored("estimation_error", title="estimation error", better="low")
+    oracle = scored("oracle_error")
+    return {
+        "scores": {"estimation_error": error} if error else {},
+        "oracle_scores": {"estimation_error": oracle} if oracle else None,
+    } | metrics
 
 
 class Page(HTMLParser):

@@ -16,7 +16,7 @@ from tagma.report import write_bench_report, write_run_report
 from tagma.report.bench_reading import read_bench
 from tagma.report.bootstrap import Interval
 from tagma.report.heatmap import COLOURS, TileValue, draw_heatmap, ink_on
-from tagma.report.line_chart import error_axis, line_look
+from tagma.report.line_chart import score_axis, line_look
 from tagma.report.seed_curves import step_panels, sweep_panels
 from tagma.report.short_labels import shorten
 from tests.report.report_folders import (
@@ -198,8 +198,8 @@ def test_one_hopeless_defence_does_not_flatten_the_curves_of_others(tmp_path: Pa
         if row["defence"] == "undefended":
             row["estimation_error"] = 1e30
     bench = read_bench(bench_folder(tmp_path / "bench", rows, pictures=False))
-    panels = step_panels(bench, lambda cell: cell.error_curve, stays=False)
-    axis = error_axis(panels["alie"])
+    panels = step_panels(bench, lambda cell: cell.score_curve, stays=False)
+    axis = score_axis(panels["alie"])
     assert axis.place(0.2) != axis.place(0.4)
 
 

@@ -14,8 +14,9 @@ import pytest
 
 from tagma.bench.bench_command import main
 from tagma.bench.grid.expand import expand
+from tagma.bench.grid.metric import with_metric
 from tagma.bench.grid.plan import read_plan
-from tagma.bench.grid.table_rows import curve_rows, table_rows
+from tagma.bench.grid.table_rows import round_rows, table_rows
 from tagma.bench.runner import Outcome
 from tagma.errors import TagmaError
 from tagma.report.run_reading import read_run
@@ -144,10 +145,13 @@ def test_cells_that_fail_are_told_of_and_tried_again(grid_file, tmp_path, monkey
 
 
 def test_a_diverged_error_is_infinite_and_a_cell_that_took_too_long_says_so(grid_file):
-    places = expand(read_plan(grid_file(), ["attack=none", "seeds=1"]))
+    plan = read_plan(grid_file(), ["attack=none", "seeds=1"])
+    places = expand(plan)
+    plan = with_metric(plan, places)
     metrics = {
-        "estimation_error": None, "estimation_error_per_round": [1.0, None], "misclustering": 0.5,
-        "oracle_error": None, "clusters": [{"suspect": None}, {"suspect": "why"}],
+        "scores": {"estimation_error": {"value": None, "per_round": [1.0, None]}},
+        "misclustering": 0.5, "oracle_error": None, "oracle_scores": None,
+        "clusters": [{"suspect": None}, {"suspect": "why"}],
         "replies": {"used": 7, "rejected": {"late": 2, "not finite": 1}},
     }  # fmt: skip
     result = {"metrics": metrics, "provenance": {"python": "3"}}
@@ -155,13 +159,13 @@ def test_a_diverged_error_is_infinite_and_a_cell_that_took_too_long_says_so(grid
         places[0].cell.key: Outcome(places[0].cell, result, None),
         places[1].cell.key: Outcome(places[1].cell, None, "timed out after 5 s", timed_out=True),
     }
-    diverged, late = table_rows(places, outcomes)
+    diverged, late = table_rows(plan, places, outcomes)
     assert diverged["estimation_error"] == inf
     assert (diverged["clusters_found"], diverged["suspects"]) == (2, 1)
     assert (diverged["replies_used"], diverged["replies_rejected"]) == (7, 3)
     assert (late["status"], late["reason"]) == ("timed out", "timed out after 5 s")
-    points = list(curve_rows(outcomes, "estimation_error_per_round", "round", "error"))
-    assert [(point["round"], point["error"]) for point in points] == [(0, 1.0), (1, inf)]
+    points = [(row["round"], row["estimation_error"]) for row in round_rows(outcomes)]
+    assert points == [(0, 1.0), (1, inf)]
 
 
 @pytest.mark.multiprocess
