@@ -140,7 +140,9 @@ def _scored(name: str, score: Mapping[str, Any]) -> tuple[float | None, Curve | 
 def _loss_curves(rounds: list[Any] | None, clusters: int) -> tuple[Curve, ...]:
     """The curves of all clusters, where there are any; a cluster may come late."""
     table = [list(chain(row or (), repeat(None, clusters)))[:clusters] for row in rounds or ()]
-    curves = (tuple(math.nan if v is None else float(v) for v in one) for one in zip(*table, strict=True))
+    curves = (
+        tuple(math.nan if v is None else float(v) for v in one) for one in zip(*table, strict=True)
+    )
     return tuple(curves)
 
 

@@ -1,13 +1,14 @@
 """What a grid ranks by: any score that the runs of all its cells end with, or the misclustering."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tagma.bench.grid.expand import Place
 from tagma.bench.grid.plan import MISCLUSTERING, Plan
 from tagma.bench.grid.table_rows import NUMBERS
 from tagma.errors import SettingError, TagmaError
-from tagma.server.results.scores import Score, scores_of
+from tagma.override import key_of
+from tagma.server.results.scores import scores_of
 from tagma.settings import Settings
 from tagma.tasks.task import Better
 from tagma.tasks.task_choice import task_of
@@ -19,23 +20,26 @@ def with_metric(plan: Plan, places: Sequence[Place]) -> Plan:
     Without a choice it is the first score that all cells have.
     """
     every = [place.cell.settings for place in places]
-    tasks = {(repr(one.choice("task")), one.evaluate): one for one in every}
-    of_tasks = [_known(settings) for settings in tasks.values()]
-    scores = {name: way for known in of_tasks for name, way in known.items()}
-    common = [name for name in scores if all(name in known for known in of_tasks)]
-    truth = all(task_of(settings).truth() is not None for settings in tasks.values())
-    allowed = [*common, *([MISCLUSTERING] if truth else [])]
-    if not allowed:
-        raise TagmaError("bench.metric: these tasks have no score in common; compare them apart")
-    metric = plan.metric or allowed[0]
-    if metric not in allowed:
-        raise SettingError("bench.metric", metric, f"must be one of {', '.join(allowed)}")
+    tasks = list({(repr(one.choice("task")), one.evaluate): one for one in every}.values())
+    # What clients would measure, had the grid asked for it, unless the user does not want that.
+    asked = not any(key_of(text) == "evaluate" for text in plan.common)
+    possible = _shared([_ways(one, asked or one.evaluate) for one in tasks])
+    if all(task_of(one).truth() is not None for one in tasks):
+        possible.append(MISCLUSTERING)
+    known = [_ways(one, one.evaluate) for one in tasks]
+    scores = {name: way for ways in known for name, way in ways.items()}
+    measured = [*_shared(known), *(name for name in possible if name == MISCLUSTERING)]
+    metric = plan.metric or next(iter(measured), None)
+    if metric is None:
+        raise TagmaError("bench.metric: these cells have no score in common; compare them apart")
+    if metric not in possible:
+        raise SettingError("bench.metric", metric, f"must be one of {', '.join(possible)}")
     for axis in plan.axes:
         if axis.key in scores:
             raise TagmaError(
                 f"bench.axes.{axis.key}: a score has this name; call it something else"
             )
-    columns = [*allowed, *NUMBERS]
+    columns = [*possible, *NUMBERS]
     for number, requirement in enumerate(plan.gate):
         if requirement.metric is not None and requirement.metric not in columns:
             key = f"bench.gate.{number}.metric"
@@ -43,7 +47,11 @@ def with_metric(plan: Plan, places: Sequence[Place]) -> Plan:
     return replace(plan, metric=metric, scores=scores)
 
 
-def _known(settings: Settings) -> Mapping[str, Better]:
+def _ways(settings: Settings, evaluated: bool) -> dict[str, Better]:
     """The scores of such a run, and which way is good."""
-    found: Sequence[Score] = scores_of(task_of(settings), evaluated=settings.evaluate)
-    return {score.name: score.better for score in found}
+    return {one.name: one.better for one in scores_of(task_of(settings), evaluated=evaluated)}
+
+
+def _shared(scores: Sequence[dict[str, Better]]) -> list[str]:
+    """Those that all have, in the order of the first."""
+    return [name for name in scores[0] if all(name in other for other in scores)]

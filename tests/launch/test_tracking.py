@@ -7,9 +7,17 @@ from typing import Any
 import pytest
 
 from tagma.errors import TagmaError
+from tagma.launch.engines import inprocess
+from tagma.launch.oracle_run import oracle_errors
 from tagma.launch.run import check, run
 from tagma.launch.tracking import tracker as tracking
-from tagma.launch.tracking.tracker import NoTracker, settings_by_key, tracked
+from tagma.launch.tracking.tracker import (
+    NoTracker,
+    final_numbers,
+    round_numbers,
+    settings_by_key,
+    tracked,
+)
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import Settings, compose
@@ -92,6 +100,31 @@ def test_a_tracker_that_cannot_begin_is_one_line(tmp_path: Path) -> None:
         tracked(Absent(), compose(SMALL), tmp_path),
     ):
         pass
+
+
+def test_every_score_and_the_bytes_are_numbers_of_each_round_and_of_the_end(
+    tmp_path: Path,
+) -> None:
+    signs = ["task._target_=tests.report.signs_task.Signs", "evaluate_every=2", "attack=none"]
+    rounds: list[dict[str, float]] = []
+
+    class Rounds(NoTracker):
+        def round(self, event: RoundFinished) -> None:
+            rounds.append(round_numbers(event))
+
+    settings = compose([*SMALL, *signs])
+    with tracked(Rounds(), settings, tmp_path) as tracking:
+        inprocess.run(settings, tmp_path, tracking.round)
+    metrics = read_metrics(tmp_path) | oracle_errors(settings)
+    curve = metrics["scores"]["accuracy"]["per_round"]
+    assert [numbers.get("round/accuracy") for numbers in rounds] == curve
+    assert [value is None for value in curve] == [True, False, True, False]
+    final = final_numbers(metrics)
+    for name in ("accuracy", "loss"):
+        assert final[name] == metrics["scores"][name]["value"]
+        assert final[f"oracle_{name}"] == metrics["oracle_scores"][name]["value"]
+    assert final["bytes_up"] == sum(numbers["round/bytes_up"] for numbers in rounds) > 0
+    assert final["bytes_down"] == sum(numbers["round/bytes_down"] for numbers in rounds) > 0
 
 
 def test_settings_have_the_keys_that_a_user_writes() -> None:

@@ -62,7 +62,7 @@ def folder(
     clients: list[list[Any]] | None = None,
     overrides: list[str] | None = None,
     work: str = "local_model",
-    settings: str = "seed: 0\n",
+    config: str = "seed: 0\n",
     **metrics: Any,
 ) -> Path:
     """A run folder of 5 clients in 2 clusters, with some things changed.
@@ -85,7 +85,7 @@ def folder(
     plane = {"projection": np.eye(2, 3), "origin": np.array([0.0, 0.0, 7.0])}
     save_file({"models": centres, "centres": centres, **plane}, path / "models.safetensors")
     (path / ".hydra" / "overrides.yaml").write_text(json.dumps(overrides or []))
-    (path / ".hydra" / "config.yaml").write_text(settings)
+    (path / ".hydra" / "config.yaml").write_text(config)
     return path
 
 

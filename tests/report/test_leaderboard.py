@@ -1,5 +1,6 @@
 """The leaderboard: defences by their worst case, and how sure one can be of it."""
 
+import csv
 import math
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,14 @@ import pytest
 from tagma.report import write_bench_report
 from tagma.report.bench_headline import terminal_lines
 from tagma.report.bench_reading import read_bench
-from tagma.report.bootstrap import interval, resampled_means, worst_interval, worst_mean
+from tagma.report.bootstrap import (
+    Interval,
+    interval,
+    resampled_means,
+    worst_interval,
+    worst_mean,
+)
+from tagma.report.heatmap import COLOURS, TileValue, draw_heatmap
 from tagma.report.leaderboard import leaderboard
 from tagma.report.randomisation_test import holm, swap_test
 from tests.report.report_folders import (
@@ -218,3 +226,80 @@ def test_a_missing_run_is_left_out_and_a_mean_of_none_is_not_known() -> None:
     assert np.isnan(means[:, 1]).all()
     assert worst_mean(means)[0] == 2.0
     assert np.isnan(worst_mean(np.array([[np.nan, np.nan]])))[0]
+
+
+def accuracies() -> list[dict[str, Any]]:
+    """Accuracies: 1 less the errors of the grid, and none diverges."""
+    return [
+        {key: value for key, value in row.items() if key != "estimation_error"}
+        | {"accuracy": 1 - min(row["estimation_error"], 0.8), "without_byzantine": 0.9}
+        for row in grid_rows()
+    ]
+
+
+def accuracy_bench(path: Path, **index: Any) -> Path:
+    ways: dict[str, Any] = {"metric": "accuracy", "better": {"accuracy": "high"}}
+    made = bench_folder(path, [], pictures=False, **(ways | index))
+    rows = accuracies()
+    with (made / "table.csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+    curves = ["cell,round,accuracy"]
+    for row in rows:
+        curves += [
+            f"{row['cell']},{at},{row['accuracy'] * part}" for at, part in ((0, 0.1), (4, 1))
+        ]
+    (made / "rounds.csv").write_text("\n".join(curves) + "\n")
+    return made
+
+
+def test_the_worst_accuracy_is_the_lowest_and_the_highest_of_these_ranks_first(
+    tmp_path: Path,
+) -> None:
+    bench = read_bench(accuracy_bench(tmp_path / "bench"))
+    standings = leaderboard(bench)
+    assert [one.defence for one in standings] == ["tagma", "paper", "undefended"]
+    first, second = standings[:2]
+    assert (first.score.value, first.worst) == (pytest.approx(0.83), "alie")
+    assert first.means == pytest.approx({"none": 0.88, "sign_flip": 0.84, "alie": 0.83})
+    assert first.score.low < 0.83 < first.score.high <= 1
+    assert second.behind == pytest.approx(0.09)
+    assert first.times_reference == pytest.approx(0.83 / 0.9)
+    assert terminal_lines(bench, standings)[0] == (
+        "tagma is highest in these 3 seeds; too few to tell: at worst its accuracy is 0.830, "
+        "under alie; next comes paper with 0.740."
+    )
+
+
+def test_the_page_of_accuracies_knows_neither_errors_nor_divergence(tmp_path: Path) -> None:
+    page = Page(write_bench_report(accuracy_bench(tmp_path / "bench")))
+    words = "".join(text for tag, text in page.texts if tag not in ("style", "script"))
+    for word in ("estimation error", "iverged", "lowest in", "Behind the lowest", "logarithm"):
+        assert word not in words
+    assert "Behind the highest" in page.text("th")
+    assert "the lowest, over attacks, of its mean accuracy" in page.text("p")
+    with (tmp_path / "bench/figures/heatmap.csv").open(newline="") as file:
+        tiles = list(csv.DictReader(file))
+    with (tmp_path / "bench/figures/leaderboard.csv").open(newline="") as file:
+        scores = {row["defence"]: float(row["mean"]) for row in csv.DictReader(file)}
+    for name, score in scores.items():
+        assert score == min(float(t["mean"]) for t in tiles if t["defence"] == name)
+    with (tmp_path / "bench/figures/rounds.csv").open(newline="") as file:
+        assert {row["round"] for row in csv.DictReader(file)} == {"0.0", "4.0"}
+
+
+def test_an_accuracy_of_nearly_one_has_an_interval_that_ends_at_one() -> None:
+    drawn = -np.array([0.99, 0.999, 0.96])
+    assert worst_interval(drawn, -1.0, 0.0).turned(-1).high == 1.0
+
+
+def test_tiles_of_accuracies_are_darker_the_lower() -> None:
+    found = [0.9, 0.6, 0.3]
+    values = {("a", d): TileValue(Interval(v, v, v), "") for d, v in zip("xyz", found, strict=True)}
+    drawn = draw_heatmap("h", "", "", ["a"], ["x", "y", "z"], values, "high")
+    shades = [COLOURS.index(tile.colour) for tile in drawn.tiles]
+    assert shades[0] == 0 < shades[1] < shades[2] == len(COLOURS) - 1
+    alike = {("a", d): TileValue(Interval(v, v, v), "") for d, v in (("x", 0.9), ("y", 0.895))}
+    near = draw_heatmap("h", "", "", ["a"], ["x", "y"], alike, "high")
+    assert [COLOURS.index(tile.colour) for tile in near.tiles] == [0, 0], "half a hundredth"

@@ -59,7 +59,7 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
             clients=[*CLIENTS[:4], [4, "", "", 1, 0, "", ""], ['5"><b>', 0, 0, 0, 0, 0, 0]],
             overrides=[f"note={HOSTILE[:-1]}"],
             work=HOSTILE[:-1],
-            settings=f"note: {HOSTILE[:-1]}\n",
+            config=f"note: {HOSTILE[:-1]}\n",
             replies=replies,
             warnings=[HOSTILE],
             clustering={"name": HOSTILE, "iterations": 1, "stopped": HOSTILE},
@@ -376,3 +376,150 @@ def test_percentages_and_durations_read_naturally() -> None:
         "3 min 20 s",
         "2 h 1 min",
     ]
+
+
+def accuracy(**more: Any) -> dict[str, Any]:
+    """The metrics of a neural task: no estimation error, an accuracy and a loss."""
+
+    def score(title: str, better: str, curve: list[float | None]) -> dict[str, Any]:
+        return {"title": title, "better": better, "value": curve[-1], "per_round": curve}
+
+    return {
+        "misclustering_per_iteration": None,
+        "scores": {
+            "accuracy": score("accuracy", "high", [0.05, None, 0.921]),
+            "loss": score("loss", "low", [2.0, None, 0.3]),
+        },
+        "oracle_scores": {"accuracy": {"value": 0.93, "per_round": [0.07, None, 0.93]}},
+        "accuracy": {"mean": 0.921, "worst_decile": 0.85, "worst_cluster": 0.9},
+        "bytes": {"down": 2_400_000, "up": 1200},
+    } | more
+
+
+def test_an_accuracy_is_named_by_its_name_with_the_oracles_beside_it(tmp_path: Path) -> None:
+    run = page(folder(tmp_path / "run", **accuracy()))
+    assert run.text("h1") == (
+        "All honest clients found their cluster; the accuracy is 0.921, the oracle’s 0.930."
+    )
+    words = "".join(text for tag, text in run.texts if tag not in ("style", "script"))
+    assert "error" not in words.lower().replace("error below", "")
+    assert "0.850 in the worst tenth of clients" in words
+    assert "15 messages, 2.40 MB down, 1.20 kB up" in words
+
+
+def test_every_score_with_a_curve_has_a_figure_on_an_axis_that_suits_it(tmp_path: Path) -> None:
+    sheets = draw_run_figures(read_run(folder(tmp_path / "run", **accuracy()))).sheets
+    assert set(sheets) == {"score-accuracy", "score-loss", "clients"}
+    chart = sheets["score-accuracy"].panels[0]
+    assert [(one.name, one.last) for one in chart.series] == [
+        ("oracle", "0.930"),
+        ("this run", "0.921"),
+    ]
+    assert [len(one.spots) for one in chart.series] == [2, 2], "the round nobody measured is left"
+    assert chart.y_label == "accuracy", "an accuracy has no log scale"
+    assert sheets["score-accuracy"].columns == ("round", "accuracy", "oracle_accuracy")
+    assert sheets["score-accuracy"].rows == ((0, 0.05, 0.07), (1, None, None), (2, 0.921, 0.93))
+
+
+def test_a_score_of_the_last_round_alone_is_in_the_headline_and_has_no_figure(
+    tmp_path: Path,
+) -> None:
+    one = {"title": "accuracy", "better": "high", "value": 0.9, "per_round": [None, None, 0.9]}
+    scores: dict[str, Any] = {"scores": {"accuracy": one}, "oracle_scores": None}
+    run = read_run(folder(tmp_path / "run", **(accuracy() | scores)))
+    assert set(draw_run_figures(run).sheets) == {"clients"}
+    assert verdict(run).endswith("the accuracy is 0.900.")
+
+
+def test_the_name_of_a_score_is_no_path(tmp_path: Path) -> None:
+    one = {"title": "x", "better": "low", "value": 1.0, "per_round": [2.0, 1.0]}
+    run = folder(tmp_path / "run", **accuracy(scores={"../../x/y": one}))
+    write_run_report(run)
+    assert (run / "figures/score--x-y.svg").exists()
+    assert {file.name for file in tmp_path.iterdir()} == {"run"}
+
+
+@pytest.mark.parametrize(
+    ("oracle", "words"),
+    [
+        (0.4, "the accuracy is 0.921; the oracle is no yardstick: its accuracy is 0.400."),
+        (0.99, "the accuracy is 0.921, the oracle’s 0.990."),
+    ],
+)
+def test_an_oracle_with_less_than_half_of_what_should_be_high_is_no_yardstick(
+    tmp_path: Path, oracle: float, words: str
+) -> None:
+    scores = {"accuracy": {"value": oracle, "per_round": [0.3, None, oracle]}}
+    run = read_run(folder(tmp_path / "run", **accuracy(oracle_scores=scores)))
+    assert verdict(run).endswith(words)
+
+
+def bare_cluster(size: int) -> dict[str, Any]:
+    return {"size": size, "honest": size, "byzantine": 0, "trimmed": 0, "radius": None}
+
+
+def without_stage_two(sizes: list[int], **settings: Any) -> dict[str, Any]:
+    chosen = {"task": "t", "clustering": None, "optimiser": "gradient", "rounds": 2} | settings
+    clusters = [bare_cluster(size) for size in sizes]
+    return accuracy(clustering=None, clusters=clusters, settings=chosen)
+
+
+def unplaced(which: list[int]) -> list[list[Any]]:
+    return [[i, k, 0, 0, "", "", "", "", ""] for i, k in enumerate(which)]
+
+
+def test_an_algorithm_without_clusters_has_neither_their_columns_nor_a_picture(
+    tmp_path: Path,
+) -> None:
+    own = {"weights": "equal"}
+    metrics = without_stage_two(
+        [5], strategy="fedavg", strategy_settings=own, aggregation="median", pre=["nnm"]
+    )
+    run = page(folder(tmp_path / "run", clients=unplaced([0] * 5), **metrics, misclustering=0.5))
+    assert run.text("h1").startswith("One model for 5 clients; the accuracy is 0.921")
+    for word in ("Trimmed", "Radius", "In quarantine", "Excluded", "Misclustered"):
+        assert word not in run.text("th") + run.text("dt")
+    assert "Where the clients are" not in run.text("h2")
+    head = run.source.partition("</header>")[0]
+    facts = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", head.partition("</h1>")[2])).strip()
+    assert facts == (
+        "task t strategy fedavg, weights equal aggregation nnm + median optimiser gradient "
+        "rounds 2 seed 0 engine inprocess"
+    )
+    rows = draw_run_figures(read_run(tmp_path / "run")).sheets["score-accuracy"].rows
+    assert [row[0] for row in rows] == [1, 2, 3], "its first round is round 1, no warm start"
+
+
+def test_of_many_models_the_largest_20_are_shown_and_the_others_counted(tmp_path: Path) -> None:
+    sizes = [1] * 24 + [2]
+    metrics = without_stage_two(sizes, strategy="mine") | {"client_loss": [0.5] * 25}
+    clients = unplaced([*range(25), 24])
+    path = folder(tmp_path / "run", clients=clients, **metrics)
+    rows = cluster_rows(read_run(path))
+    assert [row.number for row in rows] == [*range(19), 24]
+    assert "The largest 20; 5 clusters more are not shown." in page(path).text("p")
+    drawn = draw_run_figures(read_run(path)).sheets["losses"]
+    assert len(drawn.rows) == 20
+
+
+def test_clients_with_models_of_their_own_are_in_no_wrong_cluster(tmp_path: Path) -> None:
+    metrics = without_stage_two([1] * 5, strategy="local") | {"misclustering": 0.6}
+    run = read_run(folder(tmp_path / "run", clients=unplaced([*range(5)]), **metrics))
+    assert verdict(run).startswith("5 clients, each with a model of its own; the accuracy")
+
+
+def test_losses_of_clusters_are_curves_where_two_rounds_have_them(tmp_path: Path) -> None:
+    losses = [[2.0, 3.0], None, [1.0, None]]
+    metrics = accuracy(client_loss_per_round=losses, client_loss=[1.0, None])
+    sheets = draw_run_figures(read_run(folder(tmp_path / "run", **metrics))).sheets
+    assert set(sheets) == {"score-accuracy", "losses", "clients"}, "and the loss of all has none"
+    assert [series.name for series in sheets["losses"].panels[0].series] == [
+        "cluster 0",
+        "cluster 1",
+    ]
+    assert sheets["losses"].rows == (
+        (0, 0, 2.0), (1, 0, None), (2, 0, 1.0), (0, 1, 3.0), (1, 1, None), (2, 1, None),
+    )  # fmt: skip
+    once = accuracy(client_loss_per_round=[None, None, [1.0, 2.0]], client_loss=[1.0, 2.0])
+    sheets = draw_run_figures(read_run(folder(tmp_path / "once", **once))).sheets
+    assert sheets["losses"].panels[0].kind == "dots"

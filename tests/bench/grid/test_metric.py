@@ -17,7 +17,7 @@ OWN = "task._target_=tests.report.own_data.OwnData"
 
 
 def chosen(path, *arguments):
-    plan = read_plan(path, arguments)
+    plan = read_plan(path, ["seeds=1", "attack=none", *arguments])
     places = expand(plan)
     return with_metric(plan, places), places
 
@@ -37,7 +37,7 @@ def chosen(path, *arguments):
 def test_the_metric_is_the_first_score_and_clients_measure_only_what_it_needs(
     grid_file, arguments, metric, scores, evaluate
 ):
-    plan, places = chosen(grid_file(), *arguments)
+    plan, places = chosen(grid_file(), "defence=paper", *arguments)
     assert (plan.metric, plan.scores) == (metric, scores)
     assert {place.cell.settings.evaluate for place in places} == {evaluate}
 
@@ -54,7 +54,7 @@ def test_the_metric_is_the_first_score_and_clients_measure_only_what_it_needs(
             "bench.gate.0.metric=precision: must be one of accuracy, loss, misclustering,",
         ),
         (
-            {"axes": TINY["axes"] | {"accuracy": {"a": ["rounds=1"]}}},
+            {"axes": TINY["axes"] | {"accuracy": {"a": ["min_replies=1"]}}},
             [SIGNS],
             "bench.axes.accuracy: a score has this name",
         ),
@@ -64,7 +64,7 @@ def test_what_no_cell_has_is_one_line_before_anything_runs(
     grid_file, tmp_path, changes, arguments, message
 ):
     with pytest.raises(TagmaError) as caught:
-        main([grid_file(**changes), f"bench.folder={tmp_path}/out", *arguments])
+        main([grid_file(**changes), f"bench.folder={tmp_path}/out", "attack=none", *arguments])
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
