@@ -16,7 +16,7 @@ from tagma.report import write_bench_report, write_run_report
 from tagma.report.bench_reading import read_bench
 from tagma.report.bootstrap import Interval
 from tagma.report.heatmap import COLOURS, TileValue, draw_heatmap, ink_on
-from tagma.report.line_chart import score_axis, line_look
+from tagma.report.line_chart import line_look, score_axis
 from tagma.report.seed_curves import step_panels, sweep_panels
 from tagma.report.short_labels import shorten
 from tests.report.report_folders import (
