@@ -1,6 +1,6 @@
 """SHIM"""
 from dataclasses import dataclass
-from tagma.plugins import build
+
 
 @dataclass(frozen=True)
 class Trained:

@@ -18,8 +18,8 @@ from tagma.bench.experiments.array_federation import (
     descend,
     pooled_error,
 )
-from tagma.server.results.cluster_verdicts import verdicts
 from tagma.server.results.cluster_scores import estimation_error, misclustering
+from tagma.server.results.cluster_verdicts import verdicts
 from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
 from tagma.strategies.algorithms.three_stage import Clustered

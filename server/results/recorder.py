@@ -89,9 +89,7 @@ class Recorder:
         assert self.last is not None
         byzantine = None if self.truth is None else self.byzantine
         last = self.last
-        return Seen(
-            last.clients, last.models, last.which, self.truth, byzantine, last.evaluations
-        )
+        return Seen(last.clients, last.models, last.which, self.truth, byzantine, last.evaluations)
 
     def misclustering(self) -> float | None:
         """The share of honest clients that are not with their own at the end.

@@ -165,9 +165,7 @@ class ThreeStage:
             return state.initial[None], np.full(len(clients), NO_MODEL)
         return state.clustered.models, state.clustered.labels_of(clients)
 
-    def admit(
-        self, state: ThreeStageState, round_number: int, replies: Replies
-    ) -> ThreeStageState:
+    def admit(self, state: ThreeStageState, round_number: int, replies: Replies) -> ThreeStageState:
         """Newcomers join the cluster whose ball holds their local model.
 
         Clustering anew would move clients between clusters in mid-run, and one Byzantine client
