@@ -48,6 +48,15 @@ class Clustered:
     memories: tuple[Memory | None, ...] = ()
     """What the rule remembers of every cluster; empty before stage III."""
 
+    def __post_init__(self) -> None:
+        """A state that was read from a file may be anything."""
+        m, (k, d) = len(self.clients), self.models.shape
+        one_each = (self.labels, self.trimmed, self.joined, self.standing.counts)
+        if self.local_models.shape != (m, d) or any(array.shape != (m,) for array in one_each):
+            raise ValueError("its arrays do not fit together")
+        if self.clustering.centres.shape != (k, d) or len(self.clustering.radius) != k:
+            raise ValueError("its clusters do not fit its models")
+
     @classmethod
     def after(
         cls,

@@ -6,7 +6,7 @@ import pytest
 from tagma.server.results.cluster_verdicts import verdicts
 from tagma.server.results.named_settings import named_settings
 from tagma.settings import compose
-from tagma.strategies.algorithms.three_stage import State
+from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.standing import Screening
 
@@ -17,7 +17,7 @@ def bounds(local_models, suspicions):
         labels, np.zeros((2, local_models.shape[1])), np.zeros(len(labels), dtype=bool),
         np.ones(2), labels[None], 0, "given",
     )  # fmt: skip
-    state = State.after(np.arange(len(labels)), local_models, clustering, Screening())
+    state = Clustered.after(np.arange(len(labels)), local_models, clustering, Screening())
     return [row["error_bound"] for row in verdicts(state, suspicions)]
 
 
