@@ -4,6 +4,8 @@ It answers under Flower's own names: `arrays` and `metrics`, with `num-examples`
 number that the client gives itself is there, too (`tagma.strategies.client_identity`).
 """
 
+from typing import Any
+
 from flwr.app import Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
@@ -32,7 +34,7 @@ app = ClientApp()
 def train(message: Message, context: Context) -> Message:
     """What the server asks for: a local model, a gradient, a trained model, or just who we are."""
     client = client_of(context, round_of(message))
-    about: dict[str, int | float] = {EXAMPLES: len(client.data), CLIENT: client.number}
+    about: dict[str, Any] = {EXAMPLES: len(client.data), CLIENT: client.number}
     content = RecordDict()
     config = config_of(message)
     work = str(config[WORK])
@@ -53,5 +55,5 @@ def evaluate(message: Message, context: Context) -> Message:
     client = client_of(context, round_of(message))
     layout = layout_of(task_of(settings_from(str(context.run_config["overrides"]))))
     (model,) = models_of(message, layout)
-    metrics = {EXAMPLES: len(client.data), CLIENT: client.number, **client.evaluate(model)}
+    metrics: dict[str, Any] = {EXAMPLES: len(client.data), CLIENT: client.number, **client.evaluate(model)}
     return Message(RecordDict({METRICS: MetricRecord(metrics)}), reply_to=message)

@@ -32,6 +32,11 @@ class Truth:
     centres: Array | None = None
     """The risk minimiser of each cluster, shape (K, d), where there is one that is known."""
 
+    def known_centres(self) -> Array:
+        """The centres of a task that has them."""
+        assert self.centres is not None
+        return self.centres
+
     @property
     def k(self) -> int:
         """The number of true clusters."""

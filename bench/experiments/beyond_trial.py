@@ -48,9 +48,9 @@ def clustering_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
     """
     federation = array_federation([*TASK, *overrides, f"seed={seed}"])
     local_models, truth, honest = federation.local_models, federation.truth, ~federation.byzantine
-    k = len(truth.centres)
+    k = len(truth.known_centres())
     initial = random_labels(np.arange(len(local_models)), k=k, restarts=_RESTARTS, seed=seed)
-    deviation = float(np.sqrt(((local_models - truth.centres[truth.labels])[honest] ** 2).mean()))
+    deviation = float(np.sqrt(((local_models - truth.known_centres()[truth.labels])[honest] ** 2).mean()))
     ours, theirs = least_cpu(
         lambda: density(local_models),
         lambda: trimmed_kmeans(
@@ -61,7 +61,7 @@ def clustering_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
         "seconds": ours,
         "seconds, trimmed K-means": theirs,
         "true k": k,
-        "gap": float(pdist(truth.centres).min() / deviation) if k > 1 else None,
+        "gap": float(pdist(truth.known_centres()).min() / deviation) if k > 1 else None,
     }
 
 
@@ -85,9 +85,9 @@ def estimation_trial(*, overrides: Sequence[str], rounds: int, seed: int) -> dic
     for method, own in METHODS.items():
         algorithm = algorithm_of(compose((*common, *own)))
         state = descend(algorithm, federation, rounds)
-        errors[method] = estimation_error(state.models, federation.truth.centres)
+        errors[method] = estimation_error(state.models, federation.truth.known_centres())
         if method == "tagma":
-            covered = _coverage(state, federation.truth.centres)
+            covered = _coverage(state, federation.truth.known_centres())
     return {
         **errors,
         "covered": [error <= bound for error, bound in covered],
@@ -107,7 +107,7 @@ def imposter_trial(*, share: float, seed: int) -> dict[str, Any]:
     members = np.flatnonzero(truth.labels == 0)
     byzantine = np.zeros(len(local_models), dtype=bool)
     byzantine[members[: round(share * len(members))]] = True
-    scatter = np.median(np.linalg.norm(local_models[members] - truth.centres[0], axis=1))
+    scatter = np.median(np.linalg.norm(local_models[members] - truth.known_centres()[0], axis=1))
     shift = np.full(local_models.shape[1], 0.5 * scatter / np.sqrt(local_models.shape[1]))
     moved = replace(
         federation,
@@ -118,7 +118,7 @@ def imposter_trial(*, share: float, seed: int) -> dict[str, Any]:
     for method in ("tagma", "paper"):
         settings = compose((*TASK, "attack=none", *METHODS[method], f"seed={seed}"))
         state = descend(algorithm_of(settings), moved, 20)
-        errors[method] = estimation_error(state.models, truth.centres)
+        errors[method] = estimation_error(state.models, truth.known_centres())
     return errors
 
 

@@ -60,7 +60,7 @@ def figures(settings: Settings) -> Figures:
     truth = task.truth()
     assert truth is not None
     models = np.array([solve(task, task.train(i)).model for i in range(task.clients)])
-    return _compare(models, truth.centres[0])
+    return _compare(models, truth.known_centres()[0])
 
 
 def _compare(models: Array, wanted: Array) -> Figures:
