@@ -24,6 +24,7 @@ from tagma.bench.speed.byzfl_import import byzfl_module
 from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import console, notices
+from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 
 _ABOUT = """CPU time per cell of the grid byzfl_style, ours and theirs.
@@ -99,13 +100,13 @@ def _prepared(byzfl: Any, place: Place) -> Callable[[], None]:
     settings = place.cell.settings
     task = task_of(settings)
     byzantine = round(_FRACTION * task.clients)
-    byzfl.fed_framework.models.linear = lambda: torch.nn.Linear(task.dim, 1, bias=False)
+    byzfl.fed_framework.models.linear = lambda: torch.nn.Linear(layout_of(task).size, 1, bias=False)
     loaders = []
     for client in range(task.clients - byzantine):
         data = task.train(client)
         arrays = (data.inputs, data.targets[:, None])
         examples = TensorDataset(*(torch.tensor(array, dtype=torch.float32) for array in arrays))
-        loaders.append(DataLoader(examples, batch_size=task.samples))
+        loaders.append(DataLoader(examples, batch_size=len(data)))
     shared = {
         "model_name": "linear", "device": "cpu", "optimizer_name": "SGD", "weight_decay": 0.0,
         "learning_rate": float(settings.choice("optimiser")["step"]), "milestones": [],
