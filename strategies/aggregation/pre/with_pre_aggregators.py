@@ -20,7 +20,7 @@ def with_pre_aggregators(before: Sequence[PreAggregator], aggregate: Aggregator)
     if not before:
         return aggregate
 
-    def composed(updates: Array, **ignored: object) -> Aggregate:
+    def composed(updates: Array) -> Aggregate:
         rows = usable_rows(as_floats(updates))
         chosen = rows.chosen
         for step in before:
