@@ -1,6 +1,6 @@
 """What every aggregator takes and returns."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,13 +25,9 @@ class Aggregate:
     """How many iterations it took, for rules that iterate."""
     stopped: str | None = None
     """Why they ended."""
-    memory: "Memory | None" = None
 
 
-Memory = Mapping[str, Array]
-
-
-Aggregator = Callable[..., Aggregate]
+Aggregator = Callable[[Array], Aggregate]
 """From vectors of shape (m, d), m >= 1, to their aggregate."""
 
 

@@ -51,8 +51,6 @@ def rule(
 
     @wraps(function)
     def aggregate(updates: Array | Rows, /, *args: P.args, **settings: P.kwargs) -> Aggregate:
-        for name in ("clients", "weights", "reference", "memory"):
-            settings.pop(name, None)
         check(settings)
         if isinstance(updates, Rows):
             return of_rows(updates, *args, **settings)
