@@ -5,7 +5,7 @@ trimmed_mean(rows, beta=0.2).estimate
 trimmed_mean(nnm(rows, fraction=0.2).rows, beta=0.2).estimate
 """
 
-from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator
+from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator, Memory
 from tagma.strategies.aggregation.bulyan import bulyan
 from tagma.strategies.aggregation.caf import caf
 from tagma.strategies.aggregation.centered_clipping import centered_clipping
@@ -35,6 +35,7 @@ __all__ = [
     "Aggregate",
     "Aggregator",
     "Filtered",
+    "Memory",
     "Mixed",
     "PreAggregator",
     "arc",
