@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tagma.arrays import Array
+from tagma.layout import Named
 from tagma.tasks.task import Data, Task
 
 
@@ -16,6 +17,8 @@ class Solution:
     iterations: int
     stopped: str
     """Why the solver stopped."""
+    buffers: Named | None = None
+    """Those of the model, where it has some."""
 
 
 Solver = Callable[[Task, Data], Solution]
