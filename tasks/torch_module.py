@@ -64,8 +64,7 @@ class TorchModule(ABC):
     @cached_property
     def buffers(self) -> tuple[str, ...]:
         """The names of arrays that training changes and no gradient does."""
-        own = dict(self._module.named_buffers())
-        return tuple(name for name in self._arrays() if name in own)
+        return tuple(self._first_buffers)
 
     def loss(self, model: Array, data: Data) -> float:
         """The mean loss, in evaluation mode."""
@@ -128,6 +127,11 @@ class TorchModule(ABC):
         return layout_of(task)
 
     @cached_property
+    def _first_buffers(self) -> "dict[str, Tensor]":
+        own = dict(self._module.named_buffers())
+        return {name: array for name, array in self._arrays().items() if name in own}
+
+    @cached_property
     def _frozen(self) -> frozenset[str]:
         named = self._module.named_parameters()
         return frozenset(name for name, parameter in named if not parameter.requires_grad)
@@ -151,10 +155,9 @@ class TorchModule(ABC):
 
     def _buffers(self, given: Named) -> "dict[str, Tensor]":
         """Copies of the buffers, which a call may change."""
-        own = dict(self._module.named_buffers())
         return {
-            name: self._tensor(given[name]) if name in given else own[name].clone()
-            for name in self.buffers
+            name: self._tensor(given[name]) if name in given else own.clone()
+            for name, own in self._first_buffers.items()
         }
 
     def _outputs(self, arrays: "dict[str, Tensor]", data: Data) -> "tuple[Tensor, Tensor]":
@@ -174,10 +177,17 @@ class TorchModule(ABC):
     def _randomness(self, seed: int) -> Iterator[None]:
         """Torch's random numbers follow from the seed; then they go on where they were."""
         torch = torch_on_one_thread()
-        gpus = [self._device] if self._device.type == "cuda" else []
-        with torch.random.fork_rng(devices=gpus):
-            torch.manual_seed(seed)
+        generators = [torch.default_generator]
+        if self._device.type == "cuda":
+            generators.append(torch.cuda.default_generators[torch.cuda.current_device()])
+        states = [generator.get_state() for generator in generators]
+        try:
+            for generator in generators:
+                generator.manual_seed(seed)
             yield
+        finally:
+            for generator, state in zip(generators, states, strict=True):
+                generator.set_state(state)
 
 
 def _sample(model: Array) -> Array:
