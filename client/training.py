@@ -1,4 +1,4 @@
-"""How a client trains a model on its own data: stage III with `optimiser=local`, solvers of stage I.
+"""How a client trains a model on its own data: stage III with `optimiser=local`, and solvers.
 
 From the received model w_0, over batches B of the client's examples,
 
@@ -129,9 +129,7 @@ def _gradient_descent(model: Array) -> Descent:
     return lambda model, gradient, rate: model - rate * gradient
 
 
-def _torch_descent(
-    settings: Mapping[str, Any], learning_rate: float
-) -> Callable[[Array], Descent]:
+def _torch_descent(settings: Mapping[str, Any], learning_rate: float) -> Callable[[Array], Descent]:
     """An optimiser of torch that begins anew with every model; its settings are tried at once."""
     torch = torch_on_one_thread()
     options = {key: value for key, value in settings.items() if key != TARGET}

@@ -22,8 +22,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-import numpy as np
-
 from tagma.arrays import Array
 from tagma.layout import Layout, Named
 from tagma.rng import stream
