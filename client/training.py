@@ -13,6 +13,7 @@ Cost: a pass costs one gradient of all examples.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count, islice
 from math import isfinite
 from typing import Annotated, Any
@@ -23,7 +24,8 @@ from annotated_types import Ge, Gt
 from tagma.arrays import Array
 from tagma.errors import SettingError
 from tagma.layout import Named
-from tagma.plugins import TARGET, locate
+from tagma.plugins import TARGET, build, locate
+from tagma.settings import Settings
 from tagma.tasks.task import Data, Task, WithBuffers
 from tagma.tasks.torch_loss import torch_on_one_thread
 
@@ -43,6 +45,13 @@ class Trained:
     steps: int
     stopped: str
     """Why training stopped."""
+
+
+@lru_cache(maxsize=32)
+def training_of(settings: Settings) -> "LocalTraining":
+    """The training that the settings choose."""
+    training: LocalTraining = build("training", settings.choice("training"))
+    return training
 
 
 class LocalTraining:

@@ -15,7 +15,7 @@ from annotated_types import Ge, Gt
 
 from tagma.tasks.linear_mixture import Count
 from tagma.tasks.mixture_huber import MixtureHuber
-from tagma.tasks.torch_loss import TorchLoss
+from tagma.tasks.torch_loss import TorchLoss, device_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,7 +41,7 @@ class MixtureLogCosh(TorchLoss, MixtureHuber):
             clients=clients, clusters=clusters, dim=dim, samples=samples, noise=noise,
             freedom=freedom, delta=delta, seed=seed,
         )  # fmt: skip
-        self.device = device
+        self.device = device_of(device)
 
     def torch_loss(self, model: "Tensor", inputs: "Tensor", targets: "Tensor") -> "Tensor":
         """The mean of delta^2 log cosh(r / delta), as |s| + log(1 + e^(-2|s|)) - log 2."""

@@ -10,7 +10,7 @@ that write their gradient themselves in NumPy. A gradient costs about three loss
 
 import os
 from abc import ABC, abstractmethod
-from functools import cache, cached_property
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -39,14 +39,16 @@ def torch_on_one_thread() -> ModuleType:
 
 
 def device_of(device: str) -> str:
-    """The device that a setting means, if it is there."""
-    torch = torch_on_one_thread()
+    """The device that a setting means, if it is there; torch is not imported for the processor."""
+    if device == "cpu":
+        return device
+    found: bool = torch_on_one_thread().cuda.is_available()
     if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cuda" and not torch.cuda.is_available():
-        raise SettingError("device", device, "torch finds no GPU here; use device=cpu or auto")
-    if device not in ("cpu", "cuda"):
+        return "cuda" if found else "cpu"
+    if device != "cuda":
         raise SettingError("device", device, "must be cpu, cuda or auto")
+    if not found:
+        raise SettingError("device", device, "torch finds no GPU here; use device=cpu or auto")
     return device
 
 
@@ -54,7 +56,7 @@ class TorchLoss(ABC):
     """Base of such tasks; the rest of `Task` is theirs to write."""
 
     device: str = "cpu"
-    """cpu | cuda | auto: a GPU if there is one."""
+    """Where it computes, by `device_of`."""
 
     @abstractmethod
     def torch_loss(self, model: "Tensor", inputs: "Tensor", targets: "Tensor") -> "Tensor":
@@ -73,14 +75,10 @@ class TorchLoss(ABC):
         return gradient.cpu().numpy()
 
     def _tensor(self, array: Array) -> "Tensor":
-        return torch_on_one_thread().tensor(array, device=self._device)
+        return torch_on_one_thread().tensor(array, device=self.device)
 
     def _tensors(self, data: Data) -> "tuple[Tensor, Tensor]":
         """The examples as tensors: on the same memory, or on a copy where that is read-only."""
         torch = torch_on_one_thread()
         inputs, targets = (np.require(a, requirements="W") for a in (data.inputs, data.targets))
-        return tuple(torch.from_numpy(a).to(self._device) for a in (inputs, targets))
-
-    @cached_property
-    def _device(self) -> str:
-        return device_of(self.device)
+        return tuple(torch.from_numpy(a).to(self.device) for a in (inputs, targets))

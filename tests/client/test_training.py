@@ -3,9 +3,8 @@ import pytest
 import torch
 from torch import nn
 
-from tagma.client.training import LocalTraining
+from tagma.client.training import LocalTraining, training_of
 from tagma.errors import SettingError
-from tagma.plugins import build
 from tagma.rng import stream
 from tagma.settings import compose
 from tagma.tasks.mixture_regression import MixtureRegression
@@ -210,8 +209,7 @@ def test_an_optimiser_that_does_not_work_is_one_clear_line(optimiser, line):
 
 
 def chosen(*overrides):
-    settings = compose(overrides)
-    return build("training", settings.choice("training"))
+    return training_of(compose(overrides))
 
 
 def test_by_default_training_is_what_the_optimiser_says():

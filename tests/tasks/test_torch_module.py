@@ -7,7 +7,9 @@ from torch import nn
 from tagma.client.solvers.sgd import sgd
 from tagma.errors import SettingError
 from tagma.layout import Layout
+from tagma.settings import compose
 from tagma.tasks.task import Data, WithBuffers, layout_of
+from tagma.tasks.task_choice import task_of
 from tagma.tasks.torch_module import EXAMPLES_AT_ONCE, TorchModule
 
 
@@ -242,6 +244,16 @@ def test_without_a_gpu_auto_is_the_processor_and_cuda_is_one_clear_line():
         with pytest.raises(SettingError, match=f"^device={device}: ") as caught:
             Net(plain, device=device).initial()
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_the_setting_device_reaches_tasks_that_use_torch():
+    small = ["task=mixture_logcosh", "task.dim=3"]
+    with pytest.raises(SettingError, match=r"^device=cuda: "):
+        task_of(compose([*small, "device=cuda"]))
+    models = [task_of(compose([*small, f"device={name}"])) for name in ("cpu", "auto")]
+    gradients = [task.gradient(np.zeros(3), task.train(0)) for task in models]
+    assert np.array_equal(*gradients)
 
 
 def test_a_module_is_trained_from_its_initial_model_with_its_buffers():
