@@ -91,7 +91,7 @@ class Task(Protocol):
 @lru_cache(maxsize=32)
 def layout_of(task: Task) -> Layout:
     """How the arrays of a task's model are one vector."""
-    return Layout.of(task.initial())
+    return Layout.of(task.initial(), task.buffers if isinstance(task, WithBuffers) else ())
 
 
 @runtime_checkable
@@ -131,7 +131,14 @@ class WithTargets(Task, Protocol):
 
 @runtime_checkable
 class WithBuffers(Task, Protocol):
-    """A task whose model has buffers, which training changes and no gradient does."""
+    """A task whose model may have buffers, which training changes and no gradient does.
+
+    Whether it has some, `layout_of(task).buffers` says.
+    """
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """Their names."""
 
     def step(self, model: Array, buffers: Named, data: Data) -> tuple[Array, Named]:
         """The gradient of a batch, and the buffers after it."""

@@ -157,7 +157,8 @@ def test_ridge_gives_separable_labels_a_minimiser():
 class Broken:
     """A loss that is not finite anywhere."""
 
-    dim = 2
+    def initial(self):
+        return {"w": np.zeros(2)}
 
     def loss(self, model, data):
         return np.nan
