@@ -21,13 +21,15 @@ from tagma.wire import ARRAYS, METRICS, WORK, config_of, models_of, pack, round_
 def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
     """Let the honest program answer, then forge its update if this client attacks now."""
     settings = settings_from(str(context.run_config["overrides"]))
-    layout = layout_of(task_of(settings))
-    received = [model for model, _ in models_of(message, layout)]
-    reply = call_next(message, context)
     round_number = round_of(message)
     squad = _squad(settings, context)
     attack = None if squad is None else squad.local_in(round_number)
-    if squad is None or not received or not (squad.remembers or _forges(attack)):
+    if squad is None or not (squad.remembers or _forges(attack)):
+        return call_next(message, context)
+    layout = layout_of(task_of(settings))
+    received = [model for model, _ in models_of(message, layout)]
+    reply = call_next(message, context)
+    if not received:
         return reply
     client = client_number(context)
     work = str(config_of(message)[WORK])

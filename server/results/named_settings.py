@@ -10,7 +10,7 @@ from tagma.choices import CONF, choices
 from tagma.plugins import TARGET
 from tagma.settings import Settings
 
-_GROUPS = ("task", "solver", "strategy", "clustering", "aggregation", "optimiser")
+_GROUPS = ("task", "solver", "strategy", "clustering", "aggregation", "optimiser", "training")
 _SCREENS = ("quarantine", "readmission", "reply_check", "spectral_filter")
 
 
