@@ -1,6 +1,6 @@
 """Centered clipping (Karimireddy et al., 2021)."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt
@@ -22,21 +22,22 @@ def centered_clipping(
     *,
     radius: Annotated[float, Gt(0)] | None = None,
     steps: Annotated[int, Ge(1)] = 10,
+    start: Literal["central", "previous"] = "central",
     weights: Array | None = None,
     memory: Memory | None = None,
 ) -> Aggregate:
     """Steps v <- v + sum_i w_i (x_i - v) min(1, radius / ||x_i - v||), `steps` of them.
 
-    w_i = 1/m without weights. Starts from the aggregate of the round before, which it remembers,
-    and without one from the row that is nearest to the nearer half of the others. A Byzantine
-    client moves v by w_i radius per step at most; without a `radius` it is the median distance
-    from v. Breakdown point 1/2. From a memory, the estimate is no average of the rows alone, so it
-    states no weights. Cost O(m^2 d); the steps do not depend on d.
+    w_i = 1/m without weights. Starts from the row that is nearest to the nearer half of the others
+    or, with `start="previous"` as in the paper, from the aggregate of the round before, which it
+    remembers. A Byzantine client moves v by w_i radius per step at most; without a `radius` it is
+    the median distance from v. Breakdown point 1/2. From a memory, the estimate is no average of
+    the rows alone, so it states no weights. Cost O(m^2 d); the steps do not depend on d.
     """
     m = len(updates)
-    start = _remembered(memory, updates.dim)
-    geometry = Geometry(updates, origin=start)
-    own = np.zeros(m) if start is not None else np.eye(1, m, most_central(geometry.pairwise()))[0]
+    before = None if start == "central" else _remembered(memory, updates.dim)
+    geometry = Geometry(updates, origin=before)
+    own = np.zeros(m) if before is not None else np.eye(1, m, most_central(geometry.pairwise()))[0]
     for _ in range(steps):
         lengths = np.sqrt(geometry.squared_distances(own))
         reach = float(np.median(lengths)) if radius is None else radius
@@ -44,9 +45,11 @@ def centered_clipping(
         pulls = pulls / m if weights is None else pulls * weights
         own = (1 - pulls.sum()) * own + pulls
     estimate = geometry.combine(own)
-    if start is None:
+    if start == "central":
+        return Aggregate(estimate, weights=own)
+    if before is None:
         return Aggregate(estimate, weights=own, memory={_CENTRE: estimate})
-    estimate += ((1 - own.sum()) * start).astype(estimate.dtype)
+    estimate += ((1 - own.sum()) * before).astype(estimate.dtype)
     return Aggregate(estimate, memory={_CENTRE: estimate})
 
 

@@ -73,7 +73,7 @@ class Clustered:
             trimmed=clustering.trimmed,
             joined=np.ones(len(clients), dtype=np.int64),
             clustering=clustering,
-            models=clustering.centres,
+            models=clustering.centres.astype(local_models.dtype),
             standing=screening.begin(clustering.trimmed),
         )
 

@@ -25,7 +25,7 @@ class Dies(Exception):
     pass
 
 
-def run(folder, *overrides, dies_in=None):
+def run(folder, *overrides, dies_in=None, digits=None):
     """Run a small federation whose server may die in the middle of a round."""
 
     def client(message, context):
@@ -33,7 +33,7 @@ def run(folder, *overrides, dies_in=None):
             raise KeyboardInterrupt
         return client_app(message, context)
 
-    settings = compose([*SMALL, "rounds=5", *overrides])
+    settings = compose([*(digits or [*SMALL, "rounds=5"]), *overrides])
     grid = InProcessGrid(client, 20, join_overrides(settings.overrides))
     run_federation(grid, settings, folder, [])
 
@@ -67,6 +67,42 @@ def test_a_resumed_run_has_the_numbers_of_one_that_was_not_interrupted(attack, d
     rows = [(tmp_path / run / "history.csv").read_text().splitlines() for run in ("a", "b")]
     assert [row.rsplit(",", 3)[0] for row in rows[0]] == [row.rsplit(",", 3)[0] for row in rows[1]]
     assert not (tmp_path / "b" / CHECKPOINT).exists()
+
+
+ALGORITHMS = {
+    "fedavg": ["strategy=fedavg", "aggregation=centered_clipping",
+               "aggregation.start=previous"],
+    "fedprox": ["strategy=fedprox", "optimiser=local", "optimiser.step=0.1", "training.batch_size=7"],
+    "ifca": ["strategy=ifca", "strategy.k=2", "aggregation=median"],
+    "local": ["strategy=local", "optimiser=local", "optimiser.step=0.1"],
+    "oracle": ["strategy=oracle"],
+    "sampled": ["sampling.fraction=0.5"],
+    "sampled fedavg": ["strategy=fedavg", "sampling.fraction=0.3"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("overrides", ALGORITHMS.values(), ids=ALGORITHMS)
+def test_every_algorithm_is_resumed_with_the_same_bytes(overrides, tmp_path):
+    run(tmp_path / "a", "attack=sign_flip", *overrides)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "b", "attack=sign_flip", *overrides, dies_in=4)
+    run(tmp_path / "b", "attack=sign_flip", *overrides, "resume=true")
+    assert whole(tmp_path / "a")[0] == whole(tmp_path / "b")[0]
+    both = [(tmp_path / name / "models.safetensors").read_bytes() for name in ("a", "b")]
+    assert both[0] == both[1]
+
+
+def test_a_neural_run_is_resumed_with_the_same_bytes(tmp_path):
+    digits = [
+        "task=rotated_digits", "task.clients=20", "task.clusters=2", "clustering.k=2", "rounds=3",
+        "solver.epochs=2", "training.epochs=1", "attack=none",
+    ]  # fmt: skip
+    run(tmp_path / "a", digits=digits)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "b", digits=digits, dies_in=3)
+    run(tmp_path / "b", "resume=true", digits=digits)
+    both = [(tmp_path / name / "models.safetensors").read_bytes() for name in ("a", "b")]
+    assert both[0] == both[1]
 
 
 def test_a_checkpoint_reads_back_as_it_was_written(tmp_path):

@@ -1,5 +1,7 @@
 """One model for everybody, by hand."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -56,8 +58,11 @@ def test_any_rule_will_do():
     assert after.model.tolist() == [4.0, 4.0]
 
 
+remembering = partial(centered_clipping, start="previous", radius=1.0, steps=2)
+
+
 def test_what_a_rule_remembers_is_part_of_the_state():
-    algorithm = FedAvg(aggregate=centered_clipping, optimiser=AVERAGE, weights="equal")
+    algorithm = FedAvg(aggregate=remembering, optimiser=AVERAGE, weights="equal")
     first = one_round(algorithm, VECTORS)
     assert first.memory is not None
     request = algorithm.ask(first, 2, CLIENTS)
