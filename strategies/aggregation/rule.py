@@ -58,7 +58,7 @@ def rule(function: Callable[..., Aggregate]) -> Callable[..., Aggregate]:
             rows.check()
             result = function(rows.in_double(), **given, **settings)
             result = replace(result, estimate=result.estimate.astype(np.float32))
-        return of_all(result, m, used)
+        return result if used is None else of_all(result, m, used)
 
     @wraps(function)
     def aggregate(
