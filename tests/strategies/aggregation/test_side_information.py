@@ -295,6 +295,9 @@ def clipped_steps(rows, start, radius, steps, weights):
     return v
 
 
+from_previous = partial(ours.centered_clipping, start="previous")
+
+
 @pytest.mark.parametrize("radius", [None, 0.5])
 @pytest.mark.parametrize("offset", [0.0, 4.0, 1e4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -303,7 +306,7 @@ def test_centered_clipping_goes_on_from_where_it_was(dtype, offset, radius):
     start = (offset + 0.1 * np.random.default_rng(6).normal(size=5000)).astype(dtype)
     weights = np.arange(9.0) + 1
     for stated, shares in ((weights, weights / weights.sum()), (None, np.full(9, 1 / 9))):
-        found = ours.centered_clipping(
+        found = from_previous(
             rows, radius=radius, steps=4, weights=stated, memory={"centre": start}
         )
         double = clipped_steps(rows.astype(float), start.astype(float), radius, 4, shares)
@@ -314,26 +317,26 @@ def test_centered_clipping_goes_on_from_where_it_was(dtype, offset, radius):
 
 
 def test_the_memory_of_centered_clipping_is_its_last_aggregate():
-    first = ours.centered_clipping(rows_of(9), radius=0.1, steps=1)
+    first = from_previous(rows_of(9), radius=0.1, steps=1)
     assert np.array_equal(first.memory["centre"], first.estimate)
     moved = rows_of(9) + 100
-    second = ours.centered_clipping(moved, radius=0.1, steps=1, memory=first.memory)
+    second = from_previous(moved, radius=0.1, steps=1, memory=first.memory)
     assert np.linalg.norm(second.estimate - first.estimate) <= 0.1 * (1 + 1e-9)
 
 
 def test_a_byzantine_row_moves_it_from_its_memory_by_its_share_of_the_radius_only():
     rows, start = rows_of(9), np.full(3, 3.0)
     given = {"radius": 0.5, "steps": 1, "memory": {"centre": start}}
-    honest = ours.centered_clipping(np.vstack([rows, start]), **given).estimate
+    honest = from_previous(np.vstack([rows, start]), **given).estimate
     for size in (1e3, 1e30, 1e149):
-        forged = ours.centered_clipping(np.vstack([rows, np.full(3, size)]), **given).estimate
+        forged = from_previous(np.vstack([rows, np.full(3, size)]), **given).estimate
         assert np.linalg.norm(forged - honest) <= 0.05 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("memory", [{}, {"centre": np.ones(2)}, {"centre": np.full(3, np.nan)}])
 def test_a_memory_that_is_not_its_own_is_refused(memory):
     with pytest.raises(ValueError, match=r"memory: a finite array 'centre' of shape \(3,\)"):
-        ours.centered_clipping(rows_of(5), memory=memory)
+        from_previous(rows_of(5), memory=memory)
 
 
 def test_memory_reference_and_clients_pass_through_what_stands_before_a_rule():
