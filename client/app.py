@@ -18,11 +18,11 @@ from tagma.wire import (
     CLIENT,
     EXAMPLES,
     METRICS,
-    WORK,
     config_of,
     models_of,
     pack,
     round_of,
+    work_of,
 )  # fmt: skip
 
 app = ClientApp()
@@ -35,7 +35,7 @@ def train(message: Message, context: Context) -> Message:
     about: dict[str, int | float] = {EXAMPLES: len(client.data), CLIENT: client.number}
     content = RecordDict()
     config = config_of(message)
-    work = str(config[WORK])
+    work = work_of(message)
     if work != INTRODUCE:
         layout = layout_of(task_of(settings_from(str(context.run_config["overrides"]))))
         settings = {key: value for key, value in config.items() if isinstance(value, float)}
