@@ -15,7 +15,7 @@ from tagma.rng import stream
 from tagma.settings import Settings, settings_from
 from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
-from tagma.wire import ARRAYS, METRICS, WORK, config_of, models_of, pack, round_of, unpack
+from tagma.wire import ARRAYS, METRICS, models_of, pack, round_of, unpack, work_of
 
 
 def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
@@ -32,7 +32,7 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     if not received:
         return reply
     client = client_number(context)
-    work = str(config_of(message)[WORK])
+    work = work_of(message)
     honest, buffers = unpack(reply.content[ARRAYS], layout)
     past = _remember(context.state, work, round_number, honest, squad.remembers)
     if attack is None:

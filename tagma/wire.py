@@ -111,6 +111,11 @@ def config_of(instruction: Message) -> ConfigRecord:
     return config
 
 
+def work_of(instruction: Message) -> str:
+    """What an instruction asks for."""
+    return str(config_of(instruction)[WORK])
+
+
 def round_of(instruction: Message) -> int:
     """The round in which an instruction was given."""
     number = config_of(instruction)[ROUND]

@@ -61,8 +61,8 @@ def test_a_local_attack_sees_its_own_client_only(monkeypatch, tmp_path):
     later = [view for view in SEEN if view.work == "gradient"]
     assert len(first) == 5
     assert len(later) == 10
-    assert all(view.model is None for view in first)
-    assert all(view.model.shape == (5,) for view in later)
+    assert all(view.model.tolist() == [0.0] * 5 for view in first)  # the initial model
+    assert all(view.model.shape == (5,) and view.model.any() for view in later)
 
 
 def test_an_omniscient_attack_sees_every_honest_update(monkeypatch, tmp_path):
@@ -73,8 +73,10 @@ def test_an_omniscient_attack_sees_every_honest_update(monkeypatch, tmp_path):
         assert np.array_equal(view.honest, updates[~byzantine])
         assert view.own.shape == (5, 5)
         assert view.clients.tolist() == np.flatnonzero(byzantine).tolist()
-    assert SEEN[0].honest_models is None
+    assert SEEN[0].honest_models.shape == (15, 5)
+    assert not SEEN[0].honest_models.any()  # all began with the initial model
     assert SEEN[1].honest_models.shape == (15, 5)
+    assert SEEN[1].honest_models.any(axis=1).all()
 
 
 def context_of(client, **node_config):
