@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, islice
 from math import isfinite
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from annotated_types import Ge, Gt
@@ -129,8 +129,8 @@ def _gradient_with(
     task: Task, buffers: Named | None
 ) -> Callable[[Array, Named | None, Data], tuple[Array, Named | None]]:
     """The gradient of a batch, and the buffers after it."""
-    if buffers and isinstance(task, WithBuffers):
-        return task.step  # type: ignore[return-value]
+    if buffers:
+        return cast(WithBuffers, task).step  # type: ignore[return-value]
     return lambda model, _, batch: (task.gradient(model, batch), buffers)
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from numpy.typing import NDArray
 
 from tagma.arrays import Array, Labels
 from tagma.layout import Layout, Named
@@ -14,10 +16,10 @@ Better = Literal["low", "high"]
 
 @dataclass(frozen=True)
 class Data:
-    """The examples of one client: n rows of inputs and their n targets."""
+    """The examples of one client: n inputs, of any shape each, and their n targets."""
 
-    inputs: Array
-    targets: Array
+    inputs: NDArray[Any]
+    targets: NDArray[Any]
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -60,6 +62,9 @@ class Task(Protocol):
     clients: int
     clusters: int
 
+    def __hash__(self) -> int:
+        """Parts of it are computed once and kept."""
+
     metrics: Mapping[str, Better]
     """What `evaluate` measures, and which way is good; the most telling one comes first."""
 
@@ -91,7 +96,7 @@ class Task(Protocol):
 @lru_cache(maxsize=32)
 def layout_of(task: Task) -> Layout:
     """How the arrays of a task's model are one vector."""
-    return Layout.of(task.initial(), task.buffers if isinstance(task, WithBuffers) else ())
+    return Layout.of(task.initial(), getattr(task, "buffers", ()))
 
 
 @runtime_checkable

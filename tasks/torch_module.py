@@ -12,7 +12,8 @@ it, such as dropout, is drawn from the model and the batch, so that a gradient c
 torch's own random state stays as it was.
 
 Parameters that are frozen (`requires_grad_(False)`) have the gradient 0. A gradient costs about
-three losses, and about 0.2 ms beside. Evaluation takes `EXAMPLES_AT_ONCE`.
+three losses, and twice the time of torch alone where the model is tiny. Evaluation takes
+`EXAMPLES_AT_ONCE`.
 """
 
 from abc import ABC, abstractmethod

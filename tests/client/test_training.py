@@ -127,7 +127,7 @@ class Net(TorchModule):
 
     seed = 3
     clients = clusters = 1
-    train = test = truth = warnings = None
+    train = test = truth = warnings = lambda self, *client: None
 
     def module(self):
         return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 3))
