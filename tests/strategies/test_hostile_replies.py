@@ -390,9 +390,7 @@ def test_no_usable_reply_at_all_is_a_clear_error(strategy, what, run_small):
     def client(message, context):
         raise RuntimeError
 
-    with pytest.raises(
-        FederationError, match=rf"no client sent a usable {what} \(RuntimeError"
-    ):
+    with pytest.raises(FederationError, match=rf"no client sent a usable {what} \(RuntimeError"):
         run_small(f"strategy={strategy}", client=client)
 
 
