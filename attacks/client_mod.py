@@ -45,10 +45,12 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
         past=past,
         random=stream(settings.seed, "attack", client, round_number),
     )
-    forged = attack.forge(honest, view)
-    if forged is None:
+    sent = attack.forge(honest, view)
+    if sent is None:
         reply.content = RecordDict()
-    elif len(forged) != layout.size:  # which no server accepts
+        return reply
+    forged = np.asarray(sent, dtype=np.float64)
+    if len(forged) != layout.size:  # which no server accepts
         name = layout.parts[0].name
         reply.content[ARRAYS] = pack(Layout.of({name: forged}), forged)
     else:

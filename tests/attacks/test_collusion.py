@@ -252,9 +252,7 @@ def test_what_a_node_says_for_others_disarms_no_attack():
     grid = Spoofing(client_app, 20, join_overrides(settings.overrides))
     strategy = AlgorithmStrategy(algorithm_of(settings), task.initial())
     squads = ((Send(), [1, 4]),)
-    attacked = AttackedGrid(
-        grid, collusion(*squads), sound=strategy.sound, layout=layout_of(task)
-    )
+    attacked = AttackedGrid(grid, collusion(*squads), sound=strategy.sound, layout=layout_of(task))
     messages = strategy.configure_train(1, None, None, attacked)
     strategy.aggregate_train(1, attacked.send_and_receive(messages))
     sevens = (strategy.outcome.replies.vectors == 7).all(axis=1)

@@ -26,6 +26,13 @@ class SendFives(LocalAttack):
         return np.full_like(honest, 5.0)
 
 
+class SendList(LocalAttack):
+    """Sends whole numbers that are no array."""
+
+    def forge(self, honest, view):
+        return [3] * len(honest)
+
+
 class SendSevens(OmniscientAttack):
     """Sends 7 everywhere and remembers what it saw."""
 
@@ -38,7 +45,10 @@ LOCAL = ["attack=none", "+attack.fraction=0.25", f"attack._target_={__name__}.Se
 OMNISCIENT = ["attack=none", "+attack.fraction=0.25", f"attack._target_={__name__}.SendSevens"]
 
 
-@pytest.mark.parametrize(("attack", "value"), [(LOCAL, 5.0), (OMNISCIENT, 7.0)])
+LIST = ["attack=none", "+attack.fraction=0.25", f"attack._target_={__name__}.SendList"]
+
+
+@pytest.mark.parametrize(("attack", "value"), [(LOCAL, 5.0), (LIST, 3.0), (OMNISCIENT, 7.0)])
 def test_byzantine_clients_send_what_the_attack_says_and_the_honest_what_they_computed(
     monkeypatch, tmp_path, attack, value
 ):

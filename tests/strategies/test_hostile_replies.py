@@ -22,6 +22,7 @@ from tagma.strategies.flower import AlgorithmStrategy
 from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 from tagma.wire import ARRAYS, CLIENT, EXAMPLES, METRICS, pack, round_of
+from tests.algorithms import ALGORITHMS, TINY
 
 ODD = 7
 """The client that misbehaves."""
@@ -144,17 +145,6 @@ CHOICES = {
 }
 IFCA = {name: (say(CHOICE, value), "no usable choice") for name, value in CHOICES.items()}
 
-TINY = ("task.clients=8", "task.clusters=2", "task.dim=3", "task.samples=20", "task.noise=0.5",
-        "attack=none", "rounds=2")  # fmt: skip
-ALGORITHMS = {
-    "three_stage": (),
-    "tagma": ("preset=tagma",),
-    "fedavg": ("strategy=fedavg",),
-    "fedprox": ("strategy=fedprox", "optimiser=local", "optimiser.step=0.1"),
-    "ifca": ("strategy=ifca", "strategy.k=2", "optimiser.step=0.3"),
-    "local": ("strategy=local",),
-    "oracle": ("strategy=oracle",),
-}
 EVERY_ROUND = frozenset({1, 2, 3})
 
 
@@ -400,9 +390,7 @@ def test_no_usable_reply_at_all_is_a_clear_error(strategy, what, run_small):
     def client(message, context):
         raise RuntimeError
 
-    with pytest.raises(
-        FederationError, match=rf"no client sent a usable {what} \(RuntimeError"
-    ):
+    with pytest.raises(FederationError, match=rf"no client sent a usable {what} \(RuntimeError"):
         run_small(f"strategy={strategy}", client=client)
 
 

@@ -12,7 +12,16 @@ from flwr.supercore.inflatable.inflatable_utils import inflate_object_from_conte
 from tagma.flower_private import be_server
 from tagma.layout import Layout
 from tagma.wire import (
-    ARRAYS, CONFIG, ROUND, WORK, MalformedArrays, config_of, models_of, pack, round_of, unpack,
+    ARRAYS,
+    CONFIG,
+    ROUND,
+    WORK,
+    MalformedArrays,
+    config_of,
+    models_of,
+    pack,
+    round_of,
+    unpack,
 )  # fmt: skip
 
 NAMES = {

@@ -29,7 +29,9 @@ class Client:
         for node in range(len(ways)):
             question = Message(RecordDict(), node, "train")
             question.metadata.__dict__["_message_id"] = question.object_id
-            content = RecordDict({"a": ConfigRecord({"node": node}), "b": ArrayRecord([np.full(9, node)])})
+            content = RecordDict(
+                {"a": ConfigRecord({"node": node}), "b": ArrayRecord([np.full(9, node)])}
+            )
             reply = Message(content, reply_to=question)
             name = question.object_id
             if ways[node] == "answers another":
