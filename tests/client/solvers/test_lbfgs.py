@@ -14,7 +14,7 @@ from tagma.tasks.mixture_logistic import MixtureLogistic
 from tagma.tasks.mixture_regression import MixtureRegression
 from tagma.tasks.task import Data
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 
 
 def make(kind, dim, samples=50, seed=1, **more):
