@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 from contextlib import chdir
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from tagma.bench.reproduce.reproduce_command import _experiment
+from tagma.bench.grid.expand import expand
+from tagma.bench.grid.plan import read_plan
+from tagma.bench.reproduce.reproduce_command import _NAMES
 from tagma.choices import choices
 from tagma.launch import cli
 from tagma.launch.command_line import CommandLine
@@ -28,7 +31,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
 STANDS_FOR = {
     "FOLDER": "finished", "outputs/DATE/TIME": "finished",
     "outputs/2026-11-16/12-00-00": "finished",
-    "NAME": "quick", "bench=NAME": "bench=quick", "task.min_cluster=MIN": "task.min_cluster=1",
+    "NAME": "quick", "bench=NAME": "bench=quick", "task.min_cluster=MIN": "task.min_cluster=50",
 }  # fmt: skip
 LEFT_OUT = ("OVERRIDES", "TASK", "[overrides]", "...")
 LONG = r"(reproduce|bench (?!quick|bench=quick|my_grid|online_bias|--help))\b.*"
@@ -92,10 +95,12 @@ def test_a_documented_command_is_one(command, monkeypatch, tmp_path):
     if any(text.startswith("hydra.searchpath") for text in words):  # tested below
         return
     if name == "reproduce":
-        assert _experiment(given.name).cells(1, given.seed, settings)
-    elif name == "bench" and words[1].removeprefix("bench=") in choices("bench"):
-        done = tagma(*words, "--dry-run", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        assert given.name in _NAMES
+        compose([*(["task=mean_estimation"] if given.name == "ranking" else []), *settings])
+    elif is_grid(words):
+        plan = read_plan(words[1].removeprefix("bench="), [t for t in settings if t != words[1]])
+        last = tuple(replace(axis, values=axis.values[-1:]) for axis in plan.axes)
+        assert expand(replace(plan, axes=last, skip=()))
     elif name == "compose":
         assert tagma(*words, cwd=tmp_path).returncode == 0
     else:
@@ -108,6 +113,17 @@ def first_of(text: str) -> str:
     if override.is_sweep_override():
         return f"{override.key_or_group}={next(override.sweep_string_iterator())}"
     return text
+
+
+def is_grid(words: list[str]) -> bool:
+    return words[0] == "bench" and words[1].removeprefix("bench=") in choices("bench")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", [one for one in documented() if is_grid(words_of(one))])
+def test_all_cells_of_a_documented_grid_have_settings_that_are_right(command, tmp_path):
+    done = tagma(*words_of(command), "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def quick() -> list[str]:
