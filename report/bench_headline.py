@@ -44,7 +44,9 @@ def bench_verdict(bench: Bench, standings: Sequence[RankedDefence]) -> str:
         return f"{first.defence} is lowest in {few}: at worst its {score}{_next(rest)}."
     if tied:
         return f"{first.defence} is lowest: at worst its {score}; tied with it: {_listed(tied)}."
-    claim = "holds out best" if first.competes and all(one.told for one in rivals) else "is lowest"
+    claim = (
+        "holds out best" if first.competes and all(one.differs for one in rivals) else "is lowest"
+    )
     return f"{first.defence} {claim}: at worst its {score}{_next(rest)}."
 
 

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from tagma.bench.grid.axis import Axis
-from tagma.bench.grid.expand import Place
+from tagma.bench.grid.expand import GridPoint
 from tagma.bench.grid.table_files import (
     NUMBER,
     OUTCOME,
@@ -40,23 +40,23 @@ def table_columns(axes: Sequence[Axis]) -> Columns:
     return {"cell": TEXT} | own | OUTCOME | SCORES | PROVENANCE
 
 
-def table_rows(places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
-    """One row per place, in the grid's order."""
-    for place in places:
-        outcome = outcomes[place.cell.key]
+def table_rows(points: Sequence[GridPoint], outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
+    """One row per point, in the grid's order."""
+    for point in points:
+        outcome = outcomes[point.cell.key]
         status = "timed out" if outcome.timed_out else "failed"
         row = {
-            "cell": place.cell.key,
-            **place.values,
-            "seed": place.seed,
+            "cell": point.cell.key,
+            **point.values,
+            "seed": point.seed,
             "status": status if outcome.result is None else "ok",
             "reason": outcome.error,
-            "config": place.cell.configuration,
+            "config": point.cell.configuration,
         }
         if outcome.result is not None:
             row |= scores(outcome.result["metrics"]) | outcome.result["provenance"]
-        if place.reference is not None:
-            yardstick = outcomes[place.reference.key].result
+        if point.reference is not None:
+            yardstick = outcomes[point.reference.key].result
             row["error_without_byzantine"] = _error(yardstick["metrics"]) if yardstick else None
         yield row
 
