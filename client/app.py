@@ -17,7 +17,15 @@ from tagma.settings import settings_from
 from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 from tagma.wire import (
-    ARRAYS, CLIENT, EXAMPLES, METRICS, WORK, config_of, models_of, pack, round_of,
+    ARRAYS,
+    CLIENT,
+    EXAMPLES,
+    METRICS,
+    WORK,
+    config_of,
+    models_of,
+    pack,
+    round_of,
 )  # fmt: skip
 
 app = ClientApp()

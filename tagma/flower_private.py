@@ -52,8 +52,9 @@ with private_parts():
     from flwr.supercore.task_identity import TaskIdentity
 
 __all__ = [
-    "IS_TESTED", "TESTED", "ErrorCode", "NodeInfo", "Run", "answer_from", "answer_to", "array_record",
-    "be_server", "content_of",     "name_message", "numpy_array", "own_copy", "private_parts",
+    "IS_TESTED", "TESTED", "ErrorCode", "NodeInfo", "Run", "answer_from", "answer_to",
+    "array_record", "be_server", "content_of", "name_message", "numpy_array", "own_copy",
+    "private_parts",
 ]  # fmt: skip
 
 

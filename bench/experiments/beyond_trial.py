@@ -50,7 +50,8 @@ def clustering_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
     local_models, truth, honest = federation.local_models, federation.truth, ~federation.byzantine
     k = len(truth.known_centres())
     initial = random_labels(np.arange(len(local_models)), k=k, restarts=_RESTARTS, seed=seed)
-    deviation = float(np.sqrt(((local_models - truth.known_centres()[truth.labels])[honest] ** 2).mean()))
+    errors = (local_models - truth.known_centres()[truth.labels])[honest]
+    deviation = float(np.sqrt((errors**2).mean()))
     ours, theirs = least_cpu(
         lambda: density(local_models),
         lambda: trimmed_kmeans(

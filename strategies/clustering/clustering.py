@@ -64,7 +64,7 @@ Clusterer = Callable[[Array, Labels], Clustering]
 def of_finite_points(
     function: Callable[Concatenate[Array, P], Clustering],
 ) -> Callable[Concatenate[Array, P], Clustering]:
-    """The same clustering, in float64 and with a `ValueError` for vectors beyond 1e150 or not finite.
+    """The same in float64, with a `ValueError` for vectors that are not finite or beyond 1e150.
 
     It cannot leave them out as an aggregator does, since every vector needs a label.
     """

@@ -72,7 +72,8 @@ def test_a_resumed_run_has_the_numbers_of_one_that_was_not_interrupted(attack, d
 ALGORITHMS = {
     "fedavg": ["strategy=fedavg", "aggregation=centered_clipping",
                "aggregation.start=previous"],
-    "fedprox": ["strategy=fedprox", "optimiser=local", "optimiser.step=0.1", "training.batch_size=7"],
+    "fedprox": ["strategy=fedprox", "optimiser=local", "optimiser.step=0.1",
+                "training.batch_size=7"],
     "ifca": ["strategy=ifca", "strategy.k=2", "aggregation=median"],
     "local": ["strategy=local", "optimiser=local", "optimiser.step=0.1"],
     "oracle": ["strategy=oracle"],
