@@ -8,7 +8,7 @@ ARGS ?=
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 ROOMS := attacks bench client conf launch report server strategies tasks
 
-.PHONY: run bench quick test full lint types unit demo demo-down test-compose lock clean help
+.PHONY: run bench quick test full lint types unit documented demo demo-down test-compose lock clean help
 
 help:   ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -21,11 +21,11 @@ bench: $(VENV)/.installed   ## a grid of attacks and defences; ARGS="seeds=5 ben
 	@$(BIN)/tagma bench quick $(ARGS)
 
 quick: lint types   ## while you work, under two minutes: no other processes, no browser
-	$(PYTEST) -m "not multiprocess and not browser and not slow" $(ARGS)
+	$(PYTEST) -m "not multiprocess and not browser and not slow and not full" $(ARGS)
 
 test: lint types unit   ## everything that must pass, within ten minutes
 
-full: test test-compose   ## and the demo in containers
+full: test documented test-compose   ## and the commands of the docs, and the demo in containers
 
 lint: $(VENV)/.installed-dev   ## style
 	$(BIN)/ruff check .
@@ -40,6 +40,9 @@ types: $(VENV)/.installed-dev .types   ## static types
 
 unit: $(VENV)/.installed-dev   ## all tests
 	$(PYTEST) $(ARGS)
+
+documented: $(VENV)/.installed-dev   ## every command of the docs that is quick
+	$(PYTEST) -m full $(ARGS)
 
 demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker and docker-compose
 	@docker/demo.sh

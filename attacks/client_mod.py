@@ -15,22 +15,24 @@ from tagma.rng import stream
 from tagma.settings import Settings, settings_from
 from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
-from tagma.wire import ARRAYS, METRICS, WORK, config_of, models_of, pack, round_of, unpack
+from tagma.wire import ARRAYS, METRICS, models_of, pack, round_of, unpack, work_of
 
 
 def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
     """Let the honest program answer, then forge its update if this client attacks now."""
     settings = settings_from(str(context.run_config["overrides"]))
-    layout = layout_of(task_of(settings))
-    received = [model for model, _ in models_of(message, layout)]
-    reply = call_next(message, context)
     round_number = round_of(message)
     squad = _squad(settings, context)
     attack = None if squad is None else squad.local_in(round_number)
-    if squad is None or not received or not (squad.remembers or _forges(attack)):
+    if squad is None or not (squad.remembers or _forges(attack)):
+        return call_next(message, context)
+    layout = layout_of(task_of(settings))
+    received = [model for model, _ in models_of(message, layout)]
+    reply = call_next(message, context)
+    if not received:
         return reply
     client = client_number(context)
-    work = str(config_of(message)[WORK])
+    work = work_of(message)
     honest, buffers = unpack(reply.content[ARRAYS], layout)
     past = _remember(context.state, work, round_number, honest, squad.remembers)
     if attack is None:
@@ -43,10 +45,12 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
         past=past,
         random=stream(settings.seed, "attack", client, round_number),
     )
-    forged = attack.forge(honest, view)
-    if forged is None:
+    sent = attack.forge(honest, view)
+    if sent is None:
         reply.content = RecordDict()
-    elif len(forged) != layout.size:  # which no server accepts
+        return reply
+    forged = np.asarray(sent, dtype=np.float64)
+    if len(forged) != layout.size:  # which no server accepts
         name = layout.parts[0].name
         reply.content[ARRAYS] = pack(Layout.of({name: forged}), forged)
     else:

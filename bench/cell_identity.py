@@ -1,8 +1,8 @@
 """The identity of a result: the resolved configuration, and the code and libraries that compute it.
 
-What the configuration only names is followed: the code of a user's own plugins, the contents of
-data files, the attacks that an attack turns to. What cannot change a number does not count: code is
-compared by its syntax tree, without comments and docstrings.
+What the configuration only names is followed: the code of a user's own plugins and of what they
+import, the contents of data files, the attacks that an attack turns to. What cannot change a number
+does not count: code is compared by its syntax tree, without comments and docstrings.
 """
 
 import ast
@@ -13,19 +13,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 import tagma
+from tagma.bench.plugin_files import plugin_files
 from tagma.choices import CONF
 from tagma.plugins import TARGET
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "flwr")
 """Those that compute: another version may give other numbers."""
-_OURS = tagma.__name__
 _SHARED = Path(tagma.__file__).parent
 """The package's own modules, which lie beside the rooms or, in a checkout, in a folder."""
 _ROOT = CONF.parent
@@ -94,7 +93,7 @@ def _named(settings: Any) -> Iterator[str]:
     if isinstance(settings, Mapping):
         for key, value in settings.items():
             if key == TARGET:
-                yield from _foreign_module(str(value).rpartition(".")[0])
+                yield from map(_fingerprint, plugin_files(str(value).rpartition(".")[0]))
             else:
                 yield from _named(value)
     elif isinstance(settings, list | tuple):
@@ -104,20 +103,6 @@ def _named(settings: Any) -> Iterator[str]:
         with suppress(OSError, ValueError):  # what cannot be the name of a file
             if Path(settings).is_file():
                 yield _fingerprint(Path(settings))
-
-
-def _foreign_module(name: str) -> Iterator[str]:
-    """The module's file and, in a package, those beside it, which it may import."""
-    if name.partition(".")[0] == _OURS:
-        return
-    try:
-        spec = find_spec(name)
-    except Exception:  # of the user's own code, too: it will be said when the plugin is built
-        return
-    origin = Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
-    if origin is not None:
-        beside = sorted(origin.parent.glob("*.py")) if spec and spec.parent else ()
-        yield from (_fingerprint(file) for file in dict.fromkeys((origin, *beside)))
 
 
 def _fingerprint(file: Path) -> str:

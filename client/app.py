@@ -4,17 +4,28 @@ It answers under Flower's own names: `arrays` and `metrics`, with `num-examples`
 number that the client gives itself is there, too (`tagma.strategies.client_identity`).
 """
 
-from flwr.app import Context, Message, MetricRecord, RecordDict
+from functools import lru_cache
+
+from flwr.app import Context, Message, MetricRecord
 from flwr.clientapp import ClientApp
 
 from tagma.attacks.client_mod import byzantine_mod
 from tagma.client.client_cache import client_of
 from tagma.exchange import INTRODUCE
+from tagma.flower_private import content_of
 from tagma.settings import settings_from
 from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 from tagma.wire import (
-    ARRAYS, CLIENT, EXAMPLES, METRICS, WORK, config_of, models_of, pack, round_of,
+    ARRAYS,
+    CLIENT,
+    EXAMPLES,
+    METRICS,
+    WORK,
+    config_of,
+    models_of,
+    pack,
+    round_of,
 )  # fmt: skip
 
 app = ClientApp()
@@ -23,20 +34,19 @@ app = ClientApp()
 @app.train(mods=[byzantine_mod])
 def train(message: Message, context: Context) -> Message:
     """What the server asks for: a local model, a gradient, a trained model, or just who we are."""
-    client = client_of(context, round_of(message))
-    about: dict[str, int | float] = {EXAMPLES: len(client.data), CLIENT: client.number}
-    content = RecordDict()
-    config = config_of(message)
+    config, number = config_of(message), round_of(message)
+    client = client_of(context, number)
+    about = _about(client.number, len(client.data)).copy()
     work = str(config[WORK])
-    if work != INTRODUCE:
-        layout = layout_of(task_of(settings_from(str(context.run_config["overrides"]))))
-        settings = {key: value for key, value in config.items() if isinstance(value, float)}
-        models = models_of(message, layout)
-        answer = client.answer(work, models, round_of(message), settings)
-        content[ARRAYS] = pack(layout, answer.vector, answer.buffers)
-        about |= answer.numbers
-    content[METRICS] = MetricRecord(about)
-    return Message(content, reply_to=message)
+    if work == INTRODUCE:
+        return Message(content_of({METRICS: about}), reply_to=message)
+    layout = layout_of(task_of(settings_from(str(context.run_config["overrides"]))))
+    settings = {key: value for key, value in config.items() if isinstance(value, float)}
+    answer = client.answer(work, models_of(message, layout), number, settings)
+    if answer.numbers:
+        about.update(answer.numbers)
+    arrays = pack(layout, answer.vector, answer.buffers)
+    return Message(content_of({ARRAYS: arrays, METRICS: about}), reply_to=message)
 
 
 @app.evaluate()
@@ -45,5 +55,12 @@ def evaluate(message: Message, context: Context) -> Message:
     client = client_of(context, round_of(message))
     layout = layout_of(task_of(settings_from(str(context.run_config["overrides"]))))
     (model,) = models_of(message, layout)
-    metrics = {EXAMPLES: len(client.data), CLIENT: client.number, **client.evaluate(model)}
-    return Message(RecordDict({METRICS: MetricRecord(metrics)}), reply_to=message)
+    metrics = _about(client.number, len(client.data)).copy()
+    metrics.update(client.evaluate(model))
+    return Message(content_of({METRICS: metrics}), reply_to=message)
+
+
+@lru_cache(maxsize=4096)
+def _about(client: int, examples: int) -> MetricRecord:
+    """What every reply says, to be copied: a record takes its time to check what it is given."""
+    return MetricRecord({EXAMPLES: examples, CLIENT: client})

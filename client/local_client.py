@@ -58,7 +58,6 @@ class LocalClient:
         self, work: str, received: Model, round_number: int, settings: Mapping[str, float]
     ) -> Answer:
         model, buffers = received
-        random = stream(self._seed, "training", self.number, round_number)
         if work == FIT:
             solution = self._solve(self._task, self.data)
             return Answer(solution.model, solution.buffers or buffers)
@@ -68,7 +67,8 @@ class LocalClient:
             return Answer(self._task.gradient(model, self.data), buffers)
         if work == TRAIN:
             trained = self._train(
-                self._task, model, self.data, random,
+                self._task, model, self.data,
+                stream(self._seed, "training", self.number, round_number),
                 proximal=settings.get(PROXIMAL, 0.0), buffers=buffers,
             )  # fmt: skip
             return Answer(trained.model, trained.buffers or {})

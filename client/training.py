@@ -1,20 +1,165 @@
-"""SHIM"""
+"""How a client trains a model on its own data: stage III with `optimiser=local`, and solvers.
+
+From the received model w_0, over batches B of the client's examples,
+
+    w <- w - learning_rate / (1 + e)^decay * (mean gradient over B + proximal * (w - w_0)),
+
+where e = 0, 1, ... counts passes over the examples; or by an optimiser of torch, on the model as
+one vector. In every pass the examples come in a new random order; without a batch size, a step
+takes all of them and nothing is random. `proximal` is FedProx's pull towards the received model.
+
+Cost: a pass costs one gradient of all examples.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from tagma.plugins import build
+from functools import lru_cache
+from itertools import count, islice
+from math import isfinite
+from typing import Annotated, Any, cast
+
+import numpy as np
+from annotated_types import Ge, Gt
+
+from tagma.arrays import Array
+from tagma.errors import SettingError
+from tagma.layout import Named
+from tagma.plugins import TARGET, build, locate
+from tagma.settings import Settings
+from tagma.tasks.task import Data, Task, WithBuffers
+from tagma.tasks.torch_loss import torch_on_one_thread
+
+Count = Annotated[int, Ge(1)]
+Descent = Callable[[Array, Array, float], Array]
+"""From model, gradient and learning rate to the next model."""
+_OPTIMISER = "training.optimiser"
+
 
 @dataclass(frozen=True)
 class Trained:
-    model: object
-    buffers: object = None
+    """A model after local training."""
+
+    model: Array
+    buffers: Named | None
+    """Those of the model after it, where it has some."""
+    steps: int
+    stopped: str
+    """Why training stopped."""
+
+
+@lru_cache(maxsize=32)
+def training_of(settings: Settings) -> "LocalTraining":
+    """The training that the settings choose."""
+    training: LocalTraining = build("training", settings.choice("training"))
+    return training
+
 
 class LocalTraining:
-    def __init__(self, *, learning_rate, steps):
-        self.lr=learning_rate; self.steps=steps
-    def __call__(self, task, model, data, random, *, proximal=0.0, buffers=None):
-        for _ in range(self.steps):
-            model = model - self.lr * task.gradient(model, data)
-        return Trained(model, buffers)
+    """`epochs` passes over the examples or, where that is None, `steps` steps."""
 
-def training_of(settings):
-    o = settings.choice("optimiser")
-    return LocalTraining(learning_rate=o.get("step"), steps=o.get("local_steps", 1))
+    def __init__(
+        self,
+        *,
+        learning_rate: Annotated[float, Gt(0)],
+        epochs: Count | None = None,
+        steps: Count | None = None,
+        batch_size: Count | None = None,
+        decay: Annotated[float, Ge(0)] = 0.0,
+        optimiser: Mapping[str, Any] | None = None,
+    ) -> None:
+        if epochs is None and steps is None:
+            raise SettingError("training.epochs", epochs, "needs a number, or training.steps one")
+        self.learning_rate = learning_rate
+        self.epochs = epochs
+        self.steps = steps
+        self.batch_size = batch_size
+        self.decay = decay
+        self._descent = (
+            _gradient_descent if optimiser is None else _torch_descent(optimiser, learning_rate)
+        )
+
+    def __call__(
+        self,
+        task: Task,
+        model: Array,
+        data: Data,
+        random: np.random.Generator,
+        *,
+        proximal: float = 0.0,
+        buffers: Named | None = None,
+    ) -> Trained:
+        """The model after training; a step that is too long ends it at the last finite one.
+
+        `random` decides the order of the examples; `buffers` are those of a model that has some.
+        """
+        received, steps = model, 0
+        descend = self._descent(model)
+        gradient = _gradient_with(task, buffers)
+        for epoch, batch in self._batches(data, random):
+            slope, after = gradient(model, buffers, batch)
+            if proximal:
+                slope = slope + proximal * (model - received)
+            moved = descend(model, slope, self.learning_rate / (1 + epoch) ** self.decay)
+            steps += 1
+            if not isfinite(np.vdot(moved, moved)):
+                return Trained(model, buffers, steps, "diverged")
+            model, buffers = moved, after
+        reason = "all steps" if self.epochs is None else "end of the last epoch"
+        return Trained(model, buffers, steps, reason)
+
+    def _batches(self, data: Data, random: np.random.Generator) -> Iterator[tuple[int, Data]]:
+        """Every batch with the number of its epoch; none of a client without examples."""
+        if len(data) == 0:
+            return iter(())
+        passes = count() if self.epochs is None else range(self.epochs)
+        batches = ((epoch, batch) for epoch in passes for batch in self._epoch(data, random))
+        return islice(batches, self.steps if self.epochs is None else None)
+
+    def _epoch(self, data: Data, random: np.random.Generator) -> Iterator[Data]:
+        if self.batch_size is None:
+            yield data
+            return
+        order = random.permutation(len(data))
+        for first in range(0, len(order), self.batch_size):
+            rows = order[first : first + self.batch_size]
+            yield Data(data.inputs[rows], data.targets[rows])
+
+
+def _gradient_with(
+    task: Task, buffers: Named | None
+) -> Callable[[Array, Named | None, Data], tuple[Array, Named | None]]:
+    """The gradient of a batch, and the buffers after it."""
+    if buffers:
+        return cast(WithBuffers, task).step  # type: ignore[return-value]
+    return lambda model, _, batch: (task.gradient(model, batch), buffers)
+
+
+def _gradient_descent(model: Array) -> Descent:
+    return lambda model, gradient, rate: model - rate * gradient
+
+
+def _torch_descent(settings: Mapping[str, Any], learning_rate: float) -> Callable[[Array], Descent]:
+    """An optimiser of torch that begins anew with every model; its settings are tried at once."""
+    torch = torch_on_one_thread()
+    options = {key: value for key, value in settings.items() if key != TARGET}
+    optimiser = locate(str(settings.get(TARGET, "")), f"{_OPTIMISER}.{TARGET}")
+
+    def begin(model: Array) -> Descent:
+        point = torch.from_numpy(model.copy()).requires_grad_()
+        stepper = optimiser([point], lr=learning_rate, **options)
+
+        def descend(model: Array, gradient: Array, rate: float) -> Array:
+            for group in stepper.param_groups:
+                group["lr"] = rate
+            point.grad = torch.from_numpy(gradient)
+            stepper.step()
+            return point.detach().numpy().copy()
+
+        return descend
+
+    try:
+        begin(np.ones(2))(np.ones(2), np.ones(2), learning_rate)
+    except Exception as error:  # whatever an optimiser thinks of its settings
+        reason = " ".join(str(error).split())
+        raise SettingError(_OPTIMISER, dict(settings), f"does not work ({reason})") from None
+    return begin

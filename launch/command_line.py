@@ -12,6 +12,7 @@ from typing import NoReturn
 from hydra._internal.utils import get_args_parser
 
 from tagma.errors import TagmaError
+from tagma.override_hints import refuse_parts
 from tagma.settings import is_setting
 
 _NOT_SEEN_BY_CLIENTS = ("config_dir", "config_name", "config_path")
@@ -46,6 +47,8 @@ class CommandLine(ArgumentParser):
             self._refuse(unknown[0], arguments)
         if unknown:
             raise TagmaError(f"{unknown[0]}: is one word too many; see {self.prog} --help")
+        if self._takes_settings:
+            refuse_parts(given.overrides)
         return given
 
     def error(self, message: str) -> NoReturn:

@@ -36,7 +36,7 @@ class _ToTerminal(logging.Handler):
 
 
 def show_log(name: str) -> None:
-    """Show what this logger is told on the terminal, too."""
+    """Show what this logger writes on the terminal, too."""
     logger = logging.getLogger(name)
     logger.setLevel(logging.INFO)
     logger.addHandler(_ToTerminal())

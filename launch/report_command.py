@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from tagma.errors import TagmaError
+from tagma.launch.command_line import CommandLine
 from tagma.launch.console import say
 from tagma.report import write_bench_report, write_run_report
 from tagma.report.bench_reading import INDEX
 from tagma.server.results.run_folder import METRICS
 
-_HELP = f"""tagma report FOLDER...: make report.html and figures/ again, from the data beside them.
+_HELP = f"""Make report.html and figures/ again, from the data beside them.
 
 FOLDER is that of a finished run (it has {METRICS}) or of a bench (it has {INDEX}).
   tagma report outputs/2026-11-16/12-00-00
@@ -18,11 +19,10 @@ The page needs no network. Its figures are also figures/NAME.svg, their data fig
 
 def main(arguments: list[str]) -> None:
     """Write the report of every folder that is named."""
-    if not arguments or "--help" in arguments or "-h" in arguments:
-        say(_HELP)
-        return
-    for name in arguments:
-        say(f"report: {write_report(Path(name))}")
+    parser = CommandLine("report", _HELP)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER", help="one or several")
+    for folder in parser.read(arguments).folders:
+        say(f"report: {write_report(folder)}")
 
 
 def write_report(folder: Path) -> Path:

@@ -45,7 +45,7 @@ def bench_verdict(bench: Bench, standings: Sequence[RankedDefence]) -> str:
     leads = f"{first.defence} is {best(bench)}"
     if tied:
         return f"{leads}: at worst its {score}; tied with it: {_listed(tied)}."
-    if first.competes and all(one.told for one in rivals):
+    if first.competes and all(one.differs for one in rivals):
         leads = f"{first.defence} holds out best"
     return f"{leads}: at worst its {score}{_next(rest)}."
 

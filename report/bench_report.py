@@ -25,7 +25,7 @@ from tagma.report.line_chart import line_look
 from tagma.report.number_format import shown
 from tagma.report.randomisation_test import LEAST_SEEDS
 from tagma.report.run_figures import picture_keys
-from tagma.report.templating import environment
+from tagma.report.templating import templates
 from tagma.report.worst_case_pictures import worst_cases
 
 
@@ -52,7 +52,7 @@ def _write(bench: Bench, figures: Path) -> str:
     drawn = [*sheets.values(), *sweeps, *(place.sheet for place in pictures)]
     write_sheets(figures, [sheet for sheet in drawn if sheet is not None], OURS)
     return (
-        environment()
+        templates()
         .get_template("bench.html.j2")
         .render(
             bench=bench,

@@ -13,7 +13,7 @@ from typing import Any
 
 from tagma.atomic_file import whole_file
 from tagma.report.short_labels import LETTER
-from tagma.report.templating import environment
+from tagma.report.templating import templates
 
 MARGIN, GAP, LINE = 14, 26, 24
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -84,7 +84,7 @@ def draw(sheet: Sheet) -> str:
     height += MARGIN - GAP
     keys = [replace(key, y=key.y + height) for key in _in_lines(sheet.keys, width)]
     drawn = (
-        environment()
+        templates()
         .get_template("sheet.svg.j2")
         .render(
             sheet=sheet,
@@ -110,10 +110,10 @@ def _in_lines(keys: Sequence[Key], width: float) -> Iterator[Key]:
 
 def _style() -> str:
     """The figures' CSS with the light colours in place of their names."""
-    source = environment().loader
+    source = templates().loader
     assert source is not None
     palette, rules = (
-        source.get_source(environment(), name)[0] for name in ("palette.css", "figures.css")
+        source.get_source(templates(), name)[0] for name in ("palette.css", "figures.css")
     )
     light = palette.partition("}")[0]
     values = dict(re.findall(r"--([\w-]+): ([^;]+);", light))

@@ -54,12 +54,12 @@ class RankedDefence:
 
     @property
     def tied(self) -> bool:
-        """Whether it is equal to the first, or enough seeds do not tell it from that."""
+        """Whether it is equal to the first, or enough seeds show no difference."""
         return self.behind == 0 or (self.chance is not None and self.chance > LEVEL)
 
     @property
-    def told(self) -> bool:
-        """Whether the seeds tell it from the first."""
+    def differs(self) -> bool:
+        """Whether the seeds show that it is worse than the first."""
         return self.chance is not None and self.chance <= LEVEL
 
     @property
@@ -157,7 +157,7 @@ def _behind(first: _Sample, second: _Sample) -> float | None:
 
 
 def _chances(samples: Mapping[str, _Sample], first: str, rivals: Sequence[str]) -> dict[str, float]:
-    """The p-values of the rivals that the first can be told from, if at all."""
+    """The corrected p-values of the rivals' distances, where the seeds suffice for a test."""
     tests = {name: swap_test(*_common(samples[first], samples[name])) for name in rivals}
     return holm({name: chance for name, chance in tests.items() if chance is not None})
 

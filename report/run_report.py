@@ -10,7 +10,7 @@ from tagma.report.oracle_yardstick import oracle_given
 from tagma.report.run_data import Run
 from tagma.report.run_figures import OURS, RunFigures, draw_run_figures, picture_keys
 from tagma.report.run_reading import read_run
-from tagma.report.templating import environment
+from tagma.report.templating import templates
 
 
 def write_run_report(folder: Path) -> Path:
@@ -26,7 +26,7 @@ def write_run_report(folder: Path) -> Path:
 
 def _render(run: Run, figures: RunFigures) -> str:
     """The page of a run. Everything that came from a file or a client is escaped."""
-    template = environment().get_template("run.html.j2")
+    template = templates().get_template("run.html.j2")
     return template.render(
         run=run,
         title=run_headline.verdict(run),

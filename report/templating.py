@@ -9,7 +9,7 @@ from tagma.report.scatter import look
 
 
 @cache
-def environment() -> Environment:
+def templates() -> Environment:
     """Jinja with our filters; a name that a template misspells is an error."""
     made = Environment(
         loader=PackageLoader("tagma.report"),

@@ -26,7 +26,9 @@ def main(grid: Grid, context: Context) -> None:
     folder = Path(settings.output or datetime.now().strftime("outputs/%Y-%m-%d/%H-%M-%S"))
     engine = "ray" if isinstance(grid, InMemoryGrid) else "deployment"
     patient = PatientGrid(
-        grid, lossy=engine == "deployment", largest=_TIMES * layout_of(task_of(settings)).nbytes + _BESIDES
+        grid,
+        lossy=engine == "deployment",
+        largest=_TIMES * layout_of(task_of(settings)).nbytes + _BESIDES,
     )
     run_federation(patient, settings, folder, [print_event], engine)
     print(f"results: {folder.resolve()}", flush=True)

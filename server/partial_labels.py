@@ -17,10 +17,7 @@ def partial_labels(
     honest = np.flatnonzero(~byzantine)
     right = stream(seed, "partial labels").permutation(honest)[: round(correct * len(honest))]
     known = np.isin(clients, right)
-    uniform = [
-        stream(seed, "partial labels", int(client)).integers(truth.k)
-        for client in clients
-    ]
+    uniform = [stream(seed, "partial labels", int(client)).integers(truth.k) for client in clients]
     labels = np.array(uniform, dtype=np.int64)
     labels[known] = truth.labels[clients[known]]
     return labels[None]

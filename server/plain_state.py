@@ -41,7 +41,7 @@ def put_together(kind: Any, plain: Any, arrays: Mapping[str, Any]) -> Any:
     origin = get_origin(kind) or kind
     if origin is np.ndarray:
         return arrays[plain[_ARRAY]]
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind)
         return kind(**{key: put_together(hints[key], part, arrays) for key, part in plain.items()})
     if origin is tuple:

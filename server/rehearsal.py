@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from tagma.arrays import Array, Mask
 from tagma.attacks.collusion import Rehearsal
 from tagma.exchange import FIT, NO_MODEL, Replies, Request
@@ -30,7 +32,7 @@ def rehearsal_of(
             return 0.0  # newcomers, whose local models move no cluster's
         if truth is not None and truth.centres is not None:
             return estimation_error(models(request, replies), truth.centres)
-        alone = replies.only(~byzantine[replies.clients])
+        alone = replies.only(~np.isin(replies.clients, np.flatnonzero(byzantine)))
         return estimation_error(models(request, replies), models(request, alone))
 
     return harm

@@ -18,8 +18,8 @@ from tagma.settings import Settings
 from tagma.strategies.aggregation.pre.with_spectral_filter import REMOVABLE
 from tagma.strategies.algorithms.algorithm import Algorithm
 from tagma.strategies.algorithms.oracle import Oracle
-from tagma.strategies.algorithms.three_stage import ClusterClients
 from tagma.strategies.algorithms.server_step import ServerStep
+from tagma.strategies.algorithms.three_stage import ClusterClients
 from tagma.strategies.clustering import Clusterer, Clustering, random_labels
 from tagma.strategies.clustering.initial_labels import InitialLabels
 from tagma.strategies.rule_choice import aggregator_of

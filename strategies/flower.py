@@ -234,9 +234,11 @@ class AlgorithmStrategy(Strategy, Generic[S]):
         replies = self._stacked(known, client_of)
         node_of = {client_of[reply.node]: reply.node for reply in known}
         asked = self._asked_nodes()
-        by_node: dict[int | None, Message] = {}
+        by_node: dict[int, Message] = {}
         for message in messages:
-            by_node.setdefault(asked.get(str(message.metadata.reply_to_message_id)), message)
+            node = asked.get(str(message.metadata.reply_to_message_id))
+            if node is not None and node == message.metadata.src_node_id:
+                by_node.setdefault(node, message)
         return (
             self._as_answered(self.request, replies),
             replies,

@@ -10,9 +10,7 @@ import numpy as np
 from tagma.arrays import Labels, Mask
 
 
-def enough_replies(
-    replied: Labels, members: Labels, min_replies: int
-) -> tuple[Mask, list[int]]:
+def enough_replies(replied: Labels, members: Labels, min_replies: int) -> tuple[Mask, list[int]]:
     """Which replies count, and the models that stay as they are.
 
     `replied` is the model of every reply, `members` that of every client; negative: none.

@@ -9,8 +9,7 @@ on without it.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from flwr.app import Message, MetricRecord, RecordDict
@@ -163,11 +162,16 @@ def _examples(metrics: MetricRecord) -> int:
 
 def _number(metrics: MetricRecord, name: str, wanted: Expected) -> float:
     value = metrics.get(name)
-    if not isinstance(value, int | float) or not wanted.low <= value <= wanted.high:
+    if not _is_finite(value) or not wanted.low <= value <= wanted.high:
         raise _Unusable(f"no usable {name}")
     if wanted.whole and value != int(value):
         raise _Unusable(f"no usable {name}")
     return float(value)
+
+
+def _is_finite(value: object) -> TypeGuard[int | float]:
+    # NaN makes the comparison false.
+    return isinstance(value, int | float) and type(value) is not bool and abs(value) <= _ANY
 
 
 def check_metrics(
@@ -179,11 +183,13 @@ def check_metrics(
         node = sent.get(message.metadata.reply_to_message_id)
         if node is None or node in found or message.has_error() or not message.has_content():
             continue
+        if message.metadata.src_node_id != node:
+            continue
         record = message.content.get(METRICS)
         if isinstance(record, MetricRecord):
             found[node] = {
                 str(name): float(value)
                 for name, value in islice(record.items(), _MOST_METRICS)
-                if isinstance(value, int | float) and isfinite(value) and abs(value) <= _ANY
+                if _is_finite(value)
             }
     return found

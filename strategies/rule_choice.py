@@ -9,6 +9,7 @@ from tagma.plugins import TARGET, build, locate
 from tagma.strategies.aggregation.aggregate import Aggregator
 from tagma.strategies.aggregation.pre.pre_aggregator import PreAggregator
 from tagma.strategies.aggregation.pre.with_pre_aggregators import with_pre_aggregators
+from tagma.strategies.aggregation.side_information import declared
 
 _KEY = "aggregation.pre"
 _OURS = ("nnm", "bucketing", "clipping", "arc")
@@ -19,14 +20,14 @@ def aggregator_of(config: Mapping[str, Any]) -> Aggregator:
 
     An entry of `pre` is a name, such as nnm, or a name with settings, {nnm: {fraction: 0.2}}, or
     the settings of a plugin with its `_target_`. A `fraction` that is not given is the aggregator's
-    own `fraction` or `beta`.
+    own `fraction` or `beta`. A plugin may be any function of rows.
     """
     own = {key: value for key, value in config.items() if key != "pre"}
     before = config.get("pre") or []
     if not isinstance(before, list):
         raise SettingError(_KEY, before, "must be a list, such as [nnm]")
     assumed = own.get("fraction", own.get("beta"))
-    aggregate: Aggregator = build("aggregation", own)
+    aggregate = _build("aggregation", own)
     return with_pre_aggregators([_pre_aggregator(entry, assumed) for entry in before], aggregate)
 
 
@@ -43,8 +44,15 @@ def _pre_aggregator(entry: object, assumed: float | None) -> PreAggregator:
                 _KEY, entry, "needs a fraction, which this aggregator has not: "
                 f"{_KEY}=[{{{name}: {{fraction: 0.2}}}}]",
             )  # fmt: skip
-    built: PreAggregator = build(_KEY, settings)
+    built: PreAggregator = _build(_KEY, settings)
     return built
+
+
+def _build(group: str, settings: Mapping[str, Any]) -> Any:
+    """The plugin with its settings; what comes with the rows, such as weights, is none of them."""
+    plugin = locate(str(settings.get(TARGET, "")), f"{group}.{TARGET}")
+    with_rows = () if inspect.isclass(plugin) else declared(plugin)
+    return build(group, settings, **dict.fromkeys(with_rows))
 
 
 def _settings(entry: object) -> dict[str, Any]:

@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import flwr
-from flwr.app import Array, ArrayRecord, Message, Metadata
+from flwr.app import (
+    Array,
+    ArrayRecord,
+    ConfigRecord,
+    Message,
+    Metadata,
+    MetricRecord,
+    RecordDict,
+)
 
 from tagma.errors import TagmaError
 
@@ -44,8 +52,9 @@ with private_parts():
     from flwr.supercore.task_identity import TaskIdentity
 
 __all__ = [
-    "IS_TESTED", "TESTED", "ErrorCode", "NodeInfo", "Run", "answer_from", "answer_to", "be_server",
-    "name_message", "numpy_array", "own_copy", "private_parts",
+    "IS_TESTED", "TESTED", "ErrorCode", "NodeInfo", "Run", "answer_from", "answer_to",
+    "array_record", "be_server", "content_of", "name_message", "numpy_array", "own_copy",
+    "private_parts",
 ]  # fmt: skip
 
 
@@ -80,6 +89,23 @@ def numpy_array(dtype: str, shape: tuple[int, ...], data: bytes) -> Array:
     return array
 
 
+_NO_ARRAYS, _NO_RECORDS = ArrayRecord(), RecordDict()
+
+
+def array_record(arrays: dict[str, Array]) -> ArrayRecord:
+    """A record of these arrays, made without checking each of them."""
+    record = _NO_ARRAYS.copy()
+    record.__dict__["_data"] = arrays
+    return record
+
+
+def content_of(records: dict[str, ArrayRecord | ConfigRecord | MetricRecord]) -> RecordDict:
+    """The content of a message, made likewise."""
+    content = _NO_RECORDS.copy()
+    content.__dict__["_data"] = records
+    return content
+
+
 def own_copy(message: Message) -> Message:
     """A message as its receiver would have it: nothing in it is shared but immutable bytes.
 
@@ -87,13 +113,14 @@ def own_copy(message: Message) -> Message:
     does.
     """
     content = message.content.copy()
-    for name, record in content.items():
-        content[name] = own = record.copy()
+    records = content.__dict__["_data"]
+    for name, record in records.items():
+        records[name] = own = record.copy()
         if isinstance(own, ArrayRecord):
-            for key, array in own.items():
-                copy = Array.__new__(Array)
+            arrays = own.__dict__["_data"]
+            for key, array in arrays.items():
+                arrays[key] = copy = Array.__new__(Array)
                 copy.__dict__.update(array.__dict__)
-                own[key] = copy
     metadata = Metadata.__new__(Metadata)
     metadata.__dict__.update(message.metadata.__dict__)
     received = Message.__new__(Message)

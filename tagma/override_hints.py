@@ -1,5 +1,6 @@
 """What to say about overrides that Hydra refuses: what was meant, most likely."""
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -8,6 +9,7 @@ from hydra.errors import HydraException, MissingConfigException
 
 from tagma.choices import choices
 from tagma.errors import TagmaError
+from tagma.override import key_of
 
 
 def hint(overrides: Sequence[str], error: Exception) -> str | None:
@@ -19,6 +21,15 @@ def hint(overrides: Sequence[str], error: Exception) -> str | None:
     except TagmaError as other:  # a place for own choices that is not there
         return str(other)
     return None
+
+
+def refuse_parts(overrides: Sequence[str]) -> None:
+    """Raise an error if a file is chosen that is only a part of others: Hydra would take it."""
+    for text in overrides:
+        key, value = key_of(text), text.partition("=")[2]
+        parts = re.findall(r"(?<![^\[\s,'\"])_\w+", value)
+        if parts and (known := choices(key, overrides)):
+            raise TagmaError(f"{key}={parts[0]}: {no_such_choice(parts[0], known)}")
 
 
 def no_such_choice(value: str, known: Sequence[str]) -> str:

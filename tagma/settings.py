@@ -28,8 +28,8 @@ from tagma.override_hints import hint
 from tagma.plugins import checked, unknown
 
 GROUPS = (
-    "task", "solver", "strategy", "clustering", "aggregation", "optimiser", "attack", "engine",
-    "tracking",
+    "task", "solver", "strategy", "clustering", "aggregation", "optimiser", "training", "attack",
+    "engine", "tracking",
 )  # fmt: skip
 RENAMED = {
     "task.machines": "task.clients",

@@ -21,7 +21,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message
 from numpy.typing import NDArray
 
 from tagma.arrays import Array
-from tagma.flower_private import numpy_array
+from tagma.flower_private import array_record, numpy_array
 from tagma.layout import Layout, Named, Part
 
 ARRAYS, CONFIG, METRICS = "arrays", "config", "metrics"
@@ -52,11 +52,8 @@ def _header(dtype: str, shape: tuple[int, ...]) -> bytes:
 
 def pack(layout: Layout, vector: Array, buffers: Named | None = None) -> ArrayRecord:
     """The record of a model: a vector of any real precision, and its buffers if it has any."""
-    record = ArrayRecord()
     named = layout.named(vector, buffers)
-    for part in layout.parts:
-        record[part.name] = _array(named[part.name], part)
-    return record
+    return array_record({part.name: _array(named[part.name], part) for part in layout.parts})
 
 
 def _array(values: NDArray[Any], part: Part) -> WireArray:
@@ -112,6 +109,11 @@ def config_of(instruction: Message) -> ConfigRecord:
     config = instruction.content[CONFIG]
     assert isinstance(config, ConfigRecord)
     return config
+
+
+def work_of(instruction: Message) -> str:
+    """What an instruction asks for."""
+    return str(config_of(instruction)[WORK])
 
 
 def round_of(instruction: Message) -> int:

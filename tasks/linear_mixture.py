@@ -98,7 +98,7 @@ class LinearMixture(ABC):
         return self._draw(client, "data", coefficients)
 
     def _coefficients(self, client: int) -> Array:
-        return self._truth.centres[self._truth.labels[client]]
+        return self._truth.known_centres()[self._truth.labels[client]]
 
     def _draw(self, client: int, purpose: str, coefficients: Array) -> Data:
         random = stream(self.seed, purpose, client)

@@ -56,7 +56,7 @@ class MixtureLogistic(LinearMixture):
 
         The exact threshold (Candes and Sur, 2020) is an integral, which this meets within 3 %.
         """
-        length = np.linalg.norm(self.truth().centres, axis=1).max()
+        length = np.linalg.norm(self.truth().known_centres(), axis=1).max()
         enough = round(self.dim * np.sqrt(4 + length**2))
         if self.samples < enough:
             return [

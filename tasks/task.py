@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from numpy.typing import NDArray
 
 from tagma.arrays import Array, Labels
 from tagma.layout import Layout, Named
@@ -14,10 +16,10 @@ Better = Literal["low", "high"]
 
 @dataclass(frozen=True)
 class Data:
-    """The examples of one client: n rows of inputs and their n targets."""
+    """The examples of one client: n inputs, of any shape each, and their n targets."""
 
-    inputs: Array
-    targets: Array
+    inputs: NDArray[Any]
+    targets: NDArray[Any]
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -31,6 +33,11 @@ class Truth:
     """The cluster that each client's data come from, shape (m,); -1 for none."""
     centres: Array | None = None
     """The risk minimiser of each cluster, shape (K, d), where there is one that is known."""
+
+    def known_centres(self) -> Array:
+        """The centres of a task that has them."""
+        assert self.centres is not None
+        return self.centres
 
     @property
     def k(self) -> int:
@@ -54,6 +61,9 @@ class Task(Protocol):
 
     clients: int
     clusters: int
+
+    def __hash__(self) -> int:
+        """Parts of it are computed once and kept."""
 
     metrics: Mapping[str, Better]
     """What `evaluate` measures, and which way is good; the most telling one comes first."""
@@ -86,7 +96,7 @@ class Task(Protocol):
 @lru_cache(maxsize=32)
 def layout_of(task: Task) -> Layout:
     """How the arrays of a task's model are one vector."""
-    return Layout.of(task.initial())
+    return Layout.of(task.initial(), getattr(task, "buffers", ()))
 
 
 @runtime_checkable
@@ -126,7 +136,14 @@ class WithTargets(Task, Protocol):
 
 @runtime_checkable
 class WithBuffers(Task, Protocol):
-    """A task whose model has buffers, which training changes and no gradient does."""
+    """A task whose model may have buffers, which training changes and no gradient does.
+
+    Whether it has some, `layout_of(task).buffers` says.
+    """
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """Their names."""
 
     def step(self, model: Array, buffers: Named, data: Data) -> tuple[Array, Named]:
         """The gradient of a batch, and the buffers after it."""

@@ -10,5 +10,5 @@ from tagma.tasks.task import Task
 @lru_cache(maxsize=32)
 def task_of(settings: Settings) -> Task:
     """Built once per process and settings; tasks hold no client's data."""
-    task: Task = build("task", settings.choice("task"), seed=settings.seed)
+    task: Task = build("task", settings.choice("task"), seed=settings.seed, device=settings.device)
     return task

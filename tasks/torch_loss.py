@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagma.arrays import Array
+from tagma.errors import SettingError
 from tagma.tasks.task import Data
 
 if TYPE_CHECKING:
@@ -37,8 +38,25 @@ def torch_on_one_thread() -> ModuleType:
     return torch
 
 
+def device_of(device: str) -> str:
+    """The device that a setting means, if it is there; torch is not imported for the processor."""
+    if device == "cpu":
+        return device
+    found: bool = torch_on_one_thread().cuda.is_available()
+    if device == "auto":
+        return "cuda" if found else "cpu"
+    if device != "cuda":
+        raise SettingError("device", device, "must be cpu, cuda or auto")
+    if not found:
+        raise SettingError("device", device, "torch finds no GPU here; use device=cpu or auto")
+    return device
+
+
 class TorchLoss(ABC):
     """Base of such tasks; the rest of `Task` is theirs to write."""
+
+    device: str = "cpu"
+    """Where it computes, by `device_of`."""
 
     @abstractmethod
     def torch_loss(self, model: "Tensor", inputs: "Tensor", targets: "Tensor") -> "Tensor":
@@ -46,20 +64,21 @@ class TorchLoss(ABC):
 
     def loss(self, model: Array, data: Data) -> float:
         """The mean loss."""
-        torch = torch_on_one_thread()
-        with torch.no_grad():
-            return float(self.torch_loss(torch.tensor(model), *_tensors(data)))
+        with torch_on_one_thread().no_grad():
+            return float(self.torch_loss(self._tensor(model), *self._tensors(data)))
 
     def gradient(self, model: Array, data: Data) -> Array:
         """The gradient of the mean loss."""
+        point = self._tensor(model).requires_grad_()
+        loss = self.torch_loss(point, *self._tensors(data))
+        (gradient,) = torch_on_one_thread().autograd.grad(loss, point)
+        return gradient.cpu().numpy()
+
+    def _tensor(self, array: Array) -> "Tensor":
+        return torch_on_one_thread().tensor(array, device=self.device)
+
+    def _tensors(self, data: Data) -> "tuple[Tensor, Tensor]":
+        """The examples as tensors: on the same memory, or on a copy where that is read-only."""
         torch = torch_on_one_thread()
-        point = torch.tensor(model, requires_grad=True)
-        (gradient,) = torch.autograd.grad(self.torch_loss(point, *_tensors(data)), point)
-        return gradient.numpy()
-
-
-def _tensors(data: Data) -> "tuple[Tensor, Tensor]":
-    """The examples as tensors on the same memory, or on a copy where that is read-only."""
-    torch = torch_on_one_thread()
-    inputs, targets = (np.require(a, requirements="W") for a in (data.inputs, data.targets))
-    return torch.from_numpy(inputs), torch.from_numpy(targets)
+        inputs, targets = (np.require(a, requirements="W") for a in (data.inputs, data.targets))
+        return tuple(torch.from_numpy(a).to(self.device) for a in (inputs, targets))

@@ -29,7 +29,7 @@ class Garbage(LocalAttack):
             case "infinite":
                 return np.full_like(honest, np.inf)
             case "huge":
-                return np.full_like(honest, _HUGE)
+                return np.full(honest.shape, _HUGE)
             case "wrong_shape":
                 return np.zeros(len(honest) + 1)
             case "empty":

@@ -6,17 +6,19 @@ experiment can run hundreds of federations. The algorithm that runs is the real 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.attacks.adversary import adversary_of
-from tagma.client.local_client import make_client
+from tagma.client.local_client import Model, make_client
 from tagma.errors import TagmaError
 from tagma.exchange import FIT, Replies
 from tagma.server.results.cluster_scores import estimation_error
 from tagma.settings import Settings, compose
-from tagma.strategies.algorithms.three_stage import Clustered, ThreeStage
+from tagma.strategies.algorithms.algorithm import Algorithm
+from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.tasks.task import LeastSquares, Truth, layout_of
 from tagma.tasks.task_choice import task_of
 
@@ -51,7 +53,7 @@ def array_federation(overrides: Sequence[str]) -> ArrayFederation:
     for number in range(task.clients):
         squad = adversary.squad_of(number)
         clients.append(make_client(settings, number, squad.local_in(1) if squad else None))
-    nothing = layout_of(task).vector(task.initial()), {}
+    nothing: Model = layout_of(task).vector(task.initial()), {}
     inputs = [client.data.inputs for client in clients]
     return ArrayFederation(
         settings=settings,
@@ -66,7 +68,7 @@ def array_federation(overrides: Sequence[str]) -> ArrayFederation:
 
 
 def descend(
-    algorithm: ThreeStage, federation: ArrayFederation, rounds: int, flipped: Mask | None = None
+    algorithm: Algorithm[Any], federation: ArrayFederation, rounds: int, flipped: Mask | None = None
 ) -> Clustered:
     """What is known after so many rounds; `flipped` clients change the sign of their gradients."""
     m, d = federation.local_models.shape
@@ -80,8 +82,9 @@ def descend(
             if flipped is not None:
                 vectors[flipped] *= -1
         state = algorithm.learn(state, request, Replies(clients, vectors, examples))
-    assert state.clustered is not None
-    return state.clustered
+    found = algorithm.findings(state)
+    assert isinstance(found, Clustered)
+    return found
 
 
 def pooled_error(federation: ArrayFederation, labels: Labels, counts: Mask) -> float:
@@ -95,4 +98,4 @@ def pooled_error(federation: ArrayFederation, labels: Labels, counts: Mask) -> f
         for k in np.unique(labels)
         if (rows := counts & (labels == k)).any()
     ]  # fmt: skip
-    return estimation_error(np.array(models), federation.truth.centres)
+    return estimation_error(np.array(models), federation.truth.known_centres())

@@ -18,8 +18,8 @@ from tagma.bench.experiments.array_federation import (
     descend,
     pooled_error,
 )
-from tagma.server.results.cluster_verdicts import verdicts
 from tagma.server.results.cluster_scores import estimation_error, misclustering
+from tagma.server.results.cluster_verdicts import verdicts
 from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
 from tagma.strategies.algorithms.three_stage import Clustered
@@ -48,9 +48,10 @@ def clustering_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
     """
     federation = array_federation([*TASK, *overrides, f"seed={seed}"])
     local_models, truth, honest = federation.local_models, federation.truth, ~federation.byzantine
-    k = len(truth.centres)
+    k = len(truth.known_centres())
     initial = random_labels(np.arange(len(local_models)), k=k, restarts=_RESTARTS, seed=seed)
-    deviation = float(np.sqrt(((local_models - truth.centres[truth.labels])[honest] ** 2).mean()))
+    errors = (local_models - truth.known_centres()[truth.labels])[honest]
+    deviation = float(np.sqrt((errors**2).mean()))
     ours, theirs = least_cpu(
         lambda: density(local_models),
         lambda: trimmed_kmeans(
@@ -61,7 +62,7 @@ def clustering_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
         "seconds": ours,
         "seconds, trimmed K-means": theirs,
         "true k": k,
-        "gap": float(pdist(truth.centres).min() / deviation) if k > 1 else None,
+        "gap": float(pdist(truth.known_centres()).min() / deviation) if k > 1 else None,
     }
 
 
@@ -85,9 +86,9 @@ def estimation_trial(*, overrides: Sequence[str], rounds: int, seed: int) -> dic
     for method, own in METHODS.items():
         algorithm = algorithm_of(compose((*common, *own)))
         state = descend(algorithm, federation, rounds)
-        errors[method] = estimation_error(state.models, federation.truth.centres)
+        errors[method] = estimation_error(state.models, federation.truth.known_centres())
         if method == "tagma":
-            covered = _coverage(state, federation.truth.centres)
+            covered = _coverage(state, federation.truth.known_centres())
     return {
         **errors,
         "covered": [error <= bound for error, bound in covered],
@@ -107,7 +108,7 @@ def imposter_trial(*, share: float, seed: int) -> dict[str, Any]:
     members = np.flatnonzero(truth.labels == 0)
     byzantine = np.zeros(len(local_models), dtype=bool)
     byzantine[members[: round(share * len(members))]] = True
-    scatter = np.median(np.linalg.norm(local_models[members] - truth.centres[0], axis=1))
+    scatter = np.median(np.linalg.norm(local_models[members] - truth.known_centres()[0], axis=1))
     shift = np.full(local_models.shape[1], 0.5 * scatter / np.sqrt(local_models.shape[1]))
     moved = replace(
         federation,
@@ -118,7 +119,7 @@ def imposter_trial(*, share: float, seed: int) -> dict[str, Any]:
     for method in ("tagma", "paper"):
         settings = compose((*TASK, "attack=none", *METHODS[method], f"seed={seed}"))
         state = descend(algorithm_of(settings), moved, 20)
-        errors[method] = estimation_error(state.models, truth.centres)
+        errors[method] = estimation_error(state.models, truth.known_centres())
     return errors
 
 

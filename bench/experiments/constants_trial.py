@@ -25,7 +25,7 @@ def stage_two_trial(*, overrides: Sequence[str], seed: int) -> dict[str, Any]:
     """The clusters of one federation, with every constant of stage II changed."""
     federation = array_federation([*TASK, *overrides, f"seed={seed}"])
     return {
-        "true k": len(federation.truth.centres),
+        "true k": len(federation.truth.known_centres()),
         "variants": {name: score(federation, changed) for name, changed in changed_constants()},
     }
 
@@ -50,7 +50,7 @@ def stage_three_trial(*, seed: int) -> dict[str, Any]:
                 limits=limits,
             )
             state = descend(algorithm, federation, 20, flipped=byzantine)
-            error = estimation_error(state.models, federation.truth.centres)
+            error = estimation_error(state.models, federation.truth.known_centres())
             result[f"{name}, {kind}"] = {
                 "ratio": error / pooled_error(federation, federation.truth.labels, ~byzantine),
                 "honest excluded": float(state.standing.excluded[~byzantine].mean()),

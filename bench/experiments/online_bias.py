@@ -28,7 +28,7 @@ _CLIENTS = 40
 
 
 @dataclass(frozen=True)
-class Figures:
+class BiasAndError:
     """One row of the table."""
 
     bias: float
@@ -46,27 +46,27 @@ def main(arguments: list[str]) -> None:
     for samples in _SAMPLES:
         given = [f"task.clients={_CLIENTS}", *overrides, "task.clusters=1"]
         given += [f"task.samples={samples}"]
-        online = figures(compose([*given, "solver=online"]))
-        closed = figures(compose([*_without_solver(given), "solver=closed_form"]))
+        online = bias_and_error(compose([*given, "solver=online"]))
+        closed = bias_and_error(compose([*_without_solver(given), "solver=closed_form"]))
         table.add_row(
             str(samples), f"{online.bias:.3f}", f"{online.error:.3f}", f"{closed.error:.3f}"
         )
     console.print(table)
 
 
-def figures(settings: Settings) -> Figures:
+def bias_and_error(settings: Settings) -> BiasAndError:
     """The bias and error of the local models of honest clients."""
     task, solve = task_of(settings), solver_of(settings)
     truth = task.truth()
     assert truth is not None
     models = np.array([solve(task, task.train(i)).model for i in range(task.clients)])
-    return _compare(models, truth.centres[0])
+    return _compare(models, truth.known_centres()[0])
 
 
-def _compare(models: Array, wanted: Array) -> Figures:
+def _compare(models: Array, wanted: Array) -> BiasAndError:
     bias = 1 - models.mean(axis=0) @ wanted / (wanted @ wanted)
     error = np.sqrt(((models - wanted) ** 2).mean())
-    return Figures(float(bias), float(error))
+    return BiasAndError(float(bias), float(error))
 
 
 def _without_solver(overrides: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from tagma.arrays import Array
 from tagma.bench.experiments.symmetric_mixture import draw_mixture, start_near
 from tagma.rng import stream
-from tagma.strategies.aggregation import Aggregate, Aggregator, iterative_filtering, mean
+from tagma.strategies.aggregation import Aggregate, iterative_filtering, mean
 from tagma.strategies.clustering import (
     Clustering,
     kmeans,
@@ -56,7 +56,7 @@ def _ball_mean(rows: Array) -> Aggregate:
     return Aggregate(one.centres[0], kept=~one.trimmed)
 
 
-_ESTIMATES: dict[str, Aggregator] = {
+_ESTIMATES: dict[str, Callable[[Array], Aggregate]] = {
     "mean": mean,
     "trimmed": _ball_mean,
     "filter": partial(iterative_filtering, factor=1.3, removable=0.6),

@@ -17,7 +17,7 @@ Plain = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Value:
-    """A place on an axis: how it is called in tables, and what it sets."""
+    """A value on an axis: how it is called in tables, and what it sets."""
 
     name: Plain
     overrides: tuple[str, ...]
@@ -65,15 +65,15 @@ def axis_of(key: str, entries: Any, role: str | None = None, known: Sequence[str
     return Axis(key, _different(key, values), role or _ROLES.get(key, "other"))
 
 
-def with_defences(axes: Sequence[Axis], told: Container[str]) -> tuple[Axis, ...]:
+def with_defences(axes: Sequence[Axis], given: Container[str]) -> tuple[Axis, ...]:
     """The axes, those of defending settings as defences, unless one is already.
 
-    Of several, the combinations are the defences. `told`: axes whose role the grid gives.
+    Of several, the combinations are the defences. `given`: axes whose role the grid sets.
     """
     if any(axis.role == "defence" for axis in axes):
         return tuple(axes)
     return tuple(
-        replace(axis, role="defence") if axis.key in _DEFENDING and axis.key not in told else axis
+        replace(axis, role="defence") if axis.key in _DEFENDING and axis.key not in given else axis
         for axis in axes
     )
 

@@ -29,7 +29,7 @@ _HONEST = f"{NoAttack.__module__}.{NoAttack.__name__}"
 
 
 @dataclass(frozen=True)
-class Place:
+class GridPoint:
     """One combination and seed: a row of the table."""
 
     values: Mapping[str, Plain]
@@ -38,10 +38,10 @@ class Place:
     reference: FederationCell | None
 
 
-def expand(plan: Plan) -> list[Place]:
-    """All places of a grid, in the order of its axes, then by seed."""
+def expand(plan: Plan) -> list[GridPoint]:
+    """All points of a grid, in the order of its axes, then by seed."""
     composer = _Composer(plan)
-    places: list[Place] = []
+    points: list[GridPoint] = []
     for combination in product(*(axis.values for axis in plan.axes)):
         values = {a.key: v.name for a, v in zip(plan.axes, combination, strict=True)}
         if any(holds(condition, values) for condition in plan.skip):
@@ -55,14 +55,14 @@ def expand(plan: Plan) -> list[Place]:
                 if axis.role != "defence"
             ]
             references = composer.cells("reference", (*_overrides(others), *plan.reference))
-        places += [
-            Place(values, seed, cell, reference)
+        points += [
+            GridPoint(values, seed, cell, reference)
             for seed, cell, reference in zip(plan.seeds, cells, references, strict=True)
         ]
     composer.check_all_used()
-    if not places:
+    if not points:
         raise TagmaError("bench.skip: leaves nothing of this grid")
-    return places
+    return points
 
 
 def _overrides(combination: Sequence[Value]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tagma.bench.cell_store import cells_folder
 from tagma.bench.federation_cell import FederationCell
-from tagma.bench.grid.expand import Place, expand
+from tagma.bench.grid.expand import GridPoint, expand
 from tagma.bench.grid.gate import Finding, check_findings, findings, gate_table
 from tagma.bench.grid.grid_folder import write_results
 from tagma.bench.grid.metric import with_metric
@@ -29,7 +29,7 @@ from tagma.report.bench_report import write_bench_report
 from tagma.report.leaderboard import leaderboard
 
 _SHOWN = 10
-"""So many failures are told of on the terminal; the table has all."""
+"""So many failures are shown on the terminal; the table has all."""
 
 _ABOUT = """Every combination of a grid, several seeds each.
 
@@ -65,11 +65,11 @@ def main(name: str, arguments: Sequence[str]) -> None:
     plan = read_plan(name, options.overrides)
     combinations = plan.size // len(plan.seeds)
     notices.print(f"{plan.name}: checking {combinations} combinations ...", highlight=False)
-    places = expand(plan)
-    plan = with_metric(plan, places)
-    cells = {cell.key: cell for cell in _in_order(places)}
+    points = expand(plan)
+    plan = with_metric(plan, points)
+    cells = {cell.key: cell for cell in _in_order(points)}
     if options.dry_run:
-        say(f"{plan.title}: {len(places)} cells, {len(cells)} runs, in {plan.folder}")
+        say(f"{plan.title}: {len(points)} cells, {len(cells)} runs, in {plan.folder}")
         return
     kept = cells_folder(plan.folder, "bench.folder=")
     with ProgressBar(plan.name) as bar:
@@ -79,14 +79,14 @@ def main(name: str, arguments: Sequence[str]) -> None:
         )  # fmt: skip
     outcomes = dict(zip(cells, ends, strict=True))
     command = shlex.join(["tagma", "bench", f"bench={name}", *options.overrides])
-    write_results(plan, places, outcomes, command)
+    write_results(plan, points, outcomes, command)
     report = write_bench_report(plan.folder)
     bench = read_bench(plan.folder)
     say("\n".join(terminal_lines(bench, leaderboard(bench))))
     say(f"report: {report}")
-    _tell_failures(ends)
+    _report_failures(ends)
     if plan.gate:
-        found = _found(plan, places, outcomes)
+        found = _found(plan, points, outcomes)
         console.print(gate_table(found))
         check_findings(found)
 
@@ -96,11 +96,11 @@ def known_grids() -> str:
     return "\n".join(f"  {name:16} {about('bench', name)}" for name in choices("bench"))
 
 
-def _in_order(places: Sequence[Place]) -> list[FederationCell]:
+def _in_order(points: Sequence[GridPoint]) -> list[FederationCell]:
     """The work: seed by seed, so that the first results are of the whole grid."""
-    seeds = list(dict.fromkeys(place.seed for place in places))
-    by_seed = sorted(places, key=lambda place: seeds.index(place.seed))
-    return [c for place in by_seed for c in (place.cell, place.reference) if c is not None]
+    seeds = list(dict.fromkeys(point.seed for point in points))
+    by_seed = sorted(points, key=lambda point: seeds.index(point.seed))
+    return [c for point in by_seed for c in (point.cell, point.reference) if c is not None]
 
 
 def _workers(plan: Plan, folder: Path) -> Workers:
@@ -109,7 +109,7 @@ def _workers(plan: Plan, folder: Path) -> Workers:
     return LocalWorkers(plan.workers or os.cpu_count() or 1, folder, plan.timeout)
 
 
-def _tell_failures(outcomes: Sequence[Outcome]) -> None:
+def _report_failures(outcomes: Sequence[Outcome]) -> None:
     failed = [outcome for outcome in outcomes if outcome.result is None]
     for outcome in failed[:_SHOWN]:
         warn(f"{outcome.cell.method}, seed {outcome.cell.trial}: {outcome.error}")
@@ -120,11 +120,13 @@ def _tell_failures(outcomes: Sequence[Outcome]) -> None:
         )
 
 
-def _found(plan: Plan, places: Sequence[Place], outcomes: Mapping[str, Outcome]) -> list[Finding]:
-    """What the gate finds; places of one combination follow each other, and all have results."""
+def _found(
+    plan: Plan, points: Sequence[GridPoint], outcomes: Mapping[str, Outcome]
+) -> list[Finding]:
+    """What the gate finds; points of one combination follow each other, and all have results."""
     numbers = []
-    for values, own in groupby(places, key=lambda place: place.values):
-        results = [outcomes[place.cell.key].result or {} for place in own]
+    for values, own in groupby(points, key=lambda point: point.values):
+        results = [outcomes[point.cell.key].result or {} for point in own]
         numbers.append((values, [numbers_of(one["metrics"]) for one in results]))
     found = []
     for requirement in plan.gate:

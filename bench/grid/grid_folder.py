@@ -8,7 +8,7 @@ import yaml
 
 from tagma.atomic_file import whole_file
 from tagma.bench.cell_identity import versions
-from tagma.bench.grid.expand import Place
+from tagma.bench.grid.expand import GridPoint
 from tagma.bench.grid.plan import MISCLUSTERING, Plan
 from tagma.bench.grid.table_files import write_table
 from tagma.bench.grid.table_rows import (
@@ -25,24 +25,24 @@ from tagma.bench.runner import Outcome
 
 
 def write_results(
-    plan: Plan, places: Sequence[Place], outcomes: Mapping[str, Outcome], command: str
+    plan: Plan, points: Sequence[GridPoint], outcomes: Mapping[str, Outcome], command: str
 ) -> None:
     """All tables, then bench.json: with it, the folder is whole."""
     folder = plan.folder
-    write_table(folder / "table", table_columns(plan), table_rows(plan, places, outcomes))
+    write_table(folder / "table", table_columns(plan), table_rows(plan, points, outcomes))
     write_table(folder / "timings", TIMINGS, timing_rows(outcomes))
-    of_grid = {place.cell.key: outcomes[place.cell.key] for place in places}
+    of_grid = {point.cell.key: outcomes[point.cell.key] for point in points}
     write_table(folder / "rounds", round_columns(plan), round_rows(of_grid))
     write_table(folder / "iterations", ITERATIONS, iteration_rows(of_grid))
-    about = _about(plan, places, outcomes, command)
+    about = _about(plan, points, outcomes, command)
     with whole_file(folder / "bench.json") as partial:
         partial.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
 def _about(
-    plan: Plan, places: Sequence[Place], outcomes: Mapping[str, Outcome], command: str
+    plan: Plan, points: Sequence[GridPoint], outcomes: Mapping[str, Outcome], command: str
 ) -> dict[str, Any]:
-    ends = [outcomes[place.cell.key] for place in places]
+    ends = [outcomes[point.cell.key] for point in points]
     done = [end.result for end in ends if end.result is not None]
     return {
         "name": plan.name,

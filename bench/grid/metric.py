@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tagma.bench.grid.expand import Place
+from tagma.bench.grid.expand import GridPoint
 from tagma.bench.grid.plan import MISCLUSTERING, Plan
 from tagma.bench.grid.table_rows import NUMBERS
 from tagma.errors import SettingError, TagmaError
@@ -14,12 +14,12 @@ from tagma.tasks.task import Better
 from tagma.tasks.task_choice import task_of
 
 
-def with_metric(plan: Plan, places: Sequence[Place]) -> Plan:
+def with_metric(plan: Plan, points: Sequence[GridPoint]) -> Plan:
     """The plan with its metric and all scores of its cells; what no cell has is one clear line.
 
     Without a choice it is the first score that all cells have.
     """
-    every = [place.cell.settings for place in places]
+    every = [point.cell.settings for point in points]
     tasks = list({(repr(one.choice("task")), one.evaluate): one for one in every}.values())
     # What clients would measure, had the grid asked for it, unless the user does not want that.
     asked = not any(key_of(text) == "evaluate" for text in plan.common)

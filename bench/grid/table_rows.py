@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
-from tagma.bench.grid.expand import Place
+from tagma.bench.grid.expand import GridPoint
 from tagma.bench.grid.plan import MISCLUSTERING, Plan
 from tagma.bench.grid.table_files import (
     COUNTS,
@@ -61,28 +61,28 @@ def _reference(plan: Plan) -> str:
 
 
 def table_rows(
-    plan: Plan, places: Sequence[Place], outcomes: Mapping[str, Outcome]
+    plan: Plan, points: Sequence[GridPoint], outcomes: Mapping[str, Outcome]
 ) -> Iterator[Row]:
-    """One row per place, in the grid's order."""
+    """One row per point, in the grid's order."""
     metric = str(plan.metric)
-    for place in places:
-        outcome = outcomes[place.cell.key]
+    for point in points:
+        outcome = outcomes[point.cell.key]
         status = "timed out" if outcome.timed_out else "failed"
         row = {
-            "cell": place.cell.key,
-            **place.values,
-            "seed": place.seed,
+            "cell": point.cell.key,
+            **point.values,
+            "seed": point.seed,
             "status": status if outcome.result is None else "ok",
             "reason": outcome.error,
-            "config": place.cell.configuration,
+            "config": point.cell.configuration,
         }
         if outcome.result is not None:
             metrics = outcome.result["metrics"]
             oracle = (metrics["oracle_scores"] or {}).get(metric) or {}
             row |= {f"oracle_{metric}": oracle.get("value")} | numbers_of(metrics)
             row |= outcome.result["provenance"]
-        if place.reference is not None:
-            yardstick = outcomes[place.reference.key].result
+        if point.reference is not None:
+            yardstick = outcomes[point.reference.key].result
             known = numbers_of(yardstick["metrics"]) if yardstick else {}
             row[_reference(plan)] = known.get(metric)
         yield row

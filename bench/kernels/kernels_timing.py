@@ -42,7 +42,7 @@ class Timing:
     """How many were measured."""
 
 
-class Figures(NamedTuple):
+class Measured(NamedTuple):
     """What `compare` finds of a function."""
 
     seconds: float
@@ -70,7 +70,7 @@ def compare(
     rows: Array,
     rounds: int,
     clock: Callable[[], float] = thread_time,
-) -> dict[str, Figures]:
+) -> dict[str, Measured]:
     """By name: median seconds of a call, their ratio to `rows.mean(axis=0)` and to the first name.
 
     All functions take turns, each between two means, so that what else the computer does meets all
@@ -108,7 +108,7 @@ def compare(
                 turns[name].append((own, (before + seconds(mean, mean_calls)) / 2))
     of_first = [own for own, _ in next(iter(turns.values()))]
     return {
-        name: Figures(
+        name: Measured(
             median(own for own, _ in own_turns),
             median(own / of for own, of in own_turns),
             # Slow functions have fewer turns.

@@ -48,14 +48,16 @@ def limit_claims(rows: Sequence[Row]) -> list[Claim]:
     )
     found = []
     for name in names:
-        lies, none = (mean(rows, LIMITS, f"{name}, {kind}: ratio") for kind in ("flipped", "none"))
+        flipped, none = (
+            mean(rows, LIMITS, f"{name}, {kind}: ratio") for kind in ("flipped", "none")
+        )
         lost = mean(rows, LIMITS, f"{name}, none: honest excluded")
         found.append(
             Claim(
                 f"stage III, {name}",
-                f"30 % flipped: {lies:.3f}, none: {none:.3f} times the error without them; "
+                f"30 % flipped: {flipped:.3f}, none: {none:.3f} times the error without them; "
                 f"{100 * lost:.1f} % of honest clients excluded",
-                verdict(lies <= 1.1 and none <= 1.05),
+                verdict(flipped <= 1.1 and none <= 1.05),
             )
         )
     return found

@@ -18,12 +18,13 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 from torch.utils.data import DataLoader, TensorDataset
 
-from tagma.bench.grid.expand import Place, expand
+from tagma.bench.grid.expand import GridPoint, expand
 from tagma.bench.grid.plan import read_plan
 from tagma.bench.speed.byzfl_import import byzfl_module
 from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import console, notices
+from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 
 _ABOUT = """CPU time per cell of the grid byzfl_style, ours and theirs.
@@ -62,17 +63,17 @@ def main(arguments: list[str]) -> None:
         raise TagmaError(f"no byzfl ({error}); see tagma bench byzfl --help") from None
     chosen = [f"attack=[{','.join(_ATTACKS)}]", f"defence=[{','.join(_AGGREGATORS)}]"]
     options = [*chosen, f"attack.fraction={_FRACTION}", "seeds=1", *given]
-    places = {
-        (place.values["attack"], place.values["defence"]): place
-        for place in expand(read_plan("byzfl_style", options))
+    points = {
+        (point.values["attack"], point.values["defence"]): point
+        for point in expand(read_plan("byzfl_style", options))
     }
     spent: dict[str, list[tuple[float, float]]] = {name: [] for name in _ATTACKS}
     torch.set_num_threads(1)
     with threadpool_limits(1):
-        _beside(byzfl, next(iter(places.values())))  # what happens once is not measured
+        _beside(byzfl, next(iter(points.values())))  # what happens once is not measured
         for attack, defence in product(_ATTACKS, _AGGREGATORS):
             notices.print(f"{attack} against {defence} ...", highlight=False)
-            spent[attack].append(_beside(byzfl, places[attack, defence]))
+            spent[attack].append(_beside(byzfl, points[attack, defence]))
     table = Table(title="CPU seconds per cell, medians over aggregators", title_justify="left")
     for column in ("attack", "byzfl", "tagma", "byzfl / tagma"):
         table.add_column(column, justify="left" if column == "attack" else "right")
@@ -83,9 +84,9 @@ def main(arguments: list[str]) -> None:
     console.print(table)
 
 
-def _beside(byzfl: Any, place: Place) -> tuple[float, float]:
+def _beside(byzfl: Any, point: GridPoint) -> tuple[float, float]:
     """The CPU seconds of one cell, theirs and ours."""
-    return _seconds(_prepared(byzfl, place)), _seconds(place.cell.run)
+    return _seconds(_prepared(byzfl, point)), _seconds(point.cell.run)
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -94,18 +95,18 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def _prepared(byzfl: Any, place: Place) -> Callable[[], None]:
+def _prepared(byzfl: Any, point: GridPoint) -> Callable[[], None]:
     """Byzfl's loop on the data of a cell, which are made here, before the clock starts."""
-    settings = place.cell.settings
+    settings = point.cell.settings
     task = task_of(settings)
     byzantine = round(_FRACTION * task.clients)
-    byzfl.fed_framework.models.linear = lambda: torch.nn.Linear(task.dim, 1, bias=False)
+    byzfl.fed_framework.models.linear = lambda: torch.nn.Linear(layout_of(task).size, 1, bias=False)
     loaders = []
     for client in range(task.clients - byzantine):
         data = task.train(client)
         arrays = (data.inputs, data.targets[:, None])
         examples = TensorDataset(*(torch.tensor(array, dtype=torch.float32) for array in arrays))
-        loaders.append(DataLoader(examples, batch_size=task.samples))
+        loaders.append(DataLoader(examples, batch_size=len(data)))
     shared = {
         "model_name": "linear", "device": "cpu", "optimizer_name": "SGD", "weight_decay": 0.0,
         "learning_rate": float(settings.choice("optimiser")["step"]), "milestones": [],
@@ -116,11 +117,11 @@ def _prepared(byzfl: Any, place: Place) -> Callable[[], None]:
         "store_per_client_metrics": False,
     }  # fmt: skip
     aggregator = {
-        "name": _AGGREGATORS[str(place.values["defence"])],
+        "name": _AGGREGATORS[str(point.values["defence"])],
         "parameters": {"f": byzantine},
     }
     central = {"test_loader": loaders[0], "aggregator_info": aggregator, "pre_agg_list": []}
-    name, parameters = _ATTACKS[str(place.values["attack"])]
+    name, parameters = _ATTACKS[str(point.values["attack"])]
     known = {"aggregator_info": aggregator, "pre_agg_list": [], "f": byzantine}
     attack = {"name": name, "f": byzantine, "parameters": parameters | known}
 

@@ -35,13 +35,13 @@ def main(arguments: list[str]) -> None:
     given = CommandLine("bench workers [GRID]", _ABOUT, overrides=True).read(arguments).overrides
     named = bool(given) and "=" not in given[0]
     name, settings = (given[0], given[1:]) if named else ("standard", given)
-    places = expand(read_plan(name, ["seeds=1", *settings]))
-    seconds = _measure([place.cell for place in places])
-    table = Table(title=f"{len(places)} cells of {name}", title_justify="left")
+    points = expand(read_plan(name, ["seeds=1", *settings]))
+    seconds = _measure([point.cell for point in points])
+    table = Table(title=f"{len(points)} cells of {name}", title_justify="left")
     for column in ("workers", "cells/s", "times one"):
         table.add_column(column, justify="right")
     for count, taken in seconds.items():
-        table.add_row(str(count), f"{len(places) / taken:.2f}", f"{seconds[1] / taken:.2f}")
+        table.add_row(str(count), f"{len(points) / taken:.2f}", f"{seconds[1] / taken:.2f}")
     console.print(table)
     ratio = seconds[1] / seconds[2]
     if ratio < _REQUIRED:

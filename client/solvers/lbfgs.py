@@ -1,10 +1,11 @@
 """The local minimiser of any differentiable convex loss, by L-BFGS.
 
 The quasi-Newton method with limited memory of Liu and Nocedal (1989), in SciPy's implementation
-(L-BFGS-B, without bounds), from w = 0. Loss and gradient come from the task: written in NumPy, or
-by torch's automatic differentiation where the task writes its loss only (`tagma.tasks.torch_loss`).
-SciPy's rather than `torch.optim.LBFGS`: on the same gradients it is faster, its own arithmetic
-being compiled, and it tells how it ended.
+(L-BFGS-B, without bounds), from the task's initial model. Loss and gradient come from the task:
+written in NumPy, or by torch's automatic differentiation where the task writes its loss only
+(`tagma.tasks.torch_loss`). SciPy's rather than `torch.optim.LBFGS`: on the same gradients it is
+faster, its own arithmetic being compiled, and it tells how it ended. It computes in double
+precision.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from scipy.optimize import minimize
 
 from tagma.arrays import Array
 from tagma.client.solvers.solution import Solution, minimises, strong_ridge
-from tagma.tasks.task import Data, Task
+from tagma.tasks.task import Data, Task, layout_of
 
 _MEMORY = 10
 _LINE_SEARCH = 20
@@ -60,9 +61,10 @@ def lbfgs(
         loss = task.loss(model, data) + ridge * float(model @ model) / 2
         return loss, task.gradient(model, data) + ridge * model
 
+    start = layout_of(task).vector(task.initial())
     found = minimize(
         objective,
-        np.zeros(task.dim),
+        start,
         jac=True,
         method="L-BFGS-B",
         options={
@@ -74,7 +76,8 @@ def lbfgs(
             "maxls": _LINE_SEARCH,
         },
     )
-    return Solution(found.x, found.nit, _reason(found.jac, found.nit, tolerance, iterations))
+    reason = _reason(found.jac, found.nit, tolerance, iterations)
+    return Solution(found.x.astype(start.dtype, copy=False), found.nit, reason)
 
 
 def _reason(gradient: Array, used: int, tolerance: float, iterations: int) -> str:

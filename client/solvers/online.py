@@ -2,21 +2,21 @@
 
 Online gradient descent (Zinkevich, 2003) meets the examples one by one,
 
-    w_1 = 0,   w_{t+1} = w_t - eta_t grad f(w_t; x_t),   eta_t = step / (L_t t^decay),
+    w_{t+1} = w_t - eta_t grad f(w_t; x_t),   eta_t = step / (L_t t^decay),
 
-and the local model is the average of w_1, ..., w_n, the models before each example (section
-"Stage I" of the paper). L_t, the longest squared input ||x_s||^2 up to s = t, bounds the curvature
-of the loss of one example of a linear model, if its second derivative by the score is at most 1;
-so step <= 1 is stable whatever the scale and the number of inputs. That derivative is at most 1/4
-for logistic regression, where step = 4 is the same.
+from the task's initial model w_1, and the local model is the average of w_1, ..., w_n, the models
+before each example (section "Stage I" of the paper). L_t, the longest squared input ||x_s||^2 up to
+s = t, bounds the curvature of the loss of one example of a linear model, if its second derivative
+by the score is at most 1; so step <= 1 is stable whatever the scale and the number of inputs. That
+derivative is at most 1/4 for logistic regression, where step = 4 is the same.
 
 decay = 0 is the rule for least squares: there the average converges like the minimiser itself,
 with variance of order d / n (Bach and Moulines, 2013). For other losses it stays at a distance of
 the order of eta, and decay = 1/2, Zinkevich's rule, converges, but slowly.
 
-The model is biased towards 0, because the first iterates are: with a constant eta and N(0, I_d)
-inputs its expectation is w* times 1 - (1 - (1 - eta)^n) / (n eta), which for n >> 1 / eta, about
-1.5 d, is 1 - 1 / (n eta). See docs/stage1.md for figures.
+The model is biased towards the first one, which is 0 for linear models: with a constant eta and
+N(0, I_d) inputs its expectation is w* times 1 - (1 - (1 - eta)^n) / (n eta), which for
+n >> 1 / eta, about 1.5 d, is 1 - 1 / (n eta). See docs/stage1.md for figures.
 
 Cost: O(d) per example and O(d) memory. The examples' order matters.
 """
@@ -30,7 +30,7 @@ from annotated_types import Ge, Gt, Le
 
 from tagma.arrays import Array
 from tagma.client.solvers.solution import Solution
-from tagma.tasks.task import Data, Task
+from tagma.tasks.task import Data, Task, layout_of
 
 
 def online(
@@ -42,8 +42,9 @@ def online(
     normalise: bool,
 ) -> Solution:
     """The average iterate of one pass over the rows of the data."""
+    start = layout_of(task).vector(task.initial())
     return average_iterate(
-        task.gradient, examples(data), task.dim, step=step, decay=decay, normalise=normalise
+        task.gradient, examples(data), start, step=step, decay=decay, normalise=normalise
     )
 
 
@@ -56,7 +57,7 @@ def examples(data: Data) -> Iterator[Data]:
 def average_iterate(
     gradient: Callable[[Array, Data], Array],
     stream: Iterable[Data],
-    dim: int,
+    start: Array,
     *,
     step: float,
     decay: float,
@@ -67,7 +68,7 @@ def average_iterate(
     A step that is too long sends the iterates to infinity. The pass then ends with the average
     of those that were finite.
     """
-    model, average = np.zeros(dim), np.zeros(dim)
+    model, average = start, np.zeros_like(start)
     longest = 0.0 if normalise else 1.0
     count = 0
     for example in stream:

@@ -18,7 +18,7 @@ class Solution:
     stopped: str
     """Why the solver stopped."""
     buffers: Named | None = None
-    """Of a model that has any."""
+    """Those of the model, where it has some."""
 
 
 Solver = Callable[[Task, Data], Solution]

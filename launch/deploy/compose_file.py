@@ -99,7 +99,7 @@ def compose_file(
     settings = compose([*ours, "engine=inprocess"])
     check(settings)
     adversary = adversary_of(settings)
-    lies = adversary.byzantine
+    byzantine_clients = adversary.byzantine
     template = Environment(
         loader=PackageLoader("tagma.launch.deploy"),
         undefined=StrictUndefined,
@@ -107,10 +107,13 @@ def compose_file(
     ).get_template("compose.yml.j2")
     return template.render(
         nodes=[
-            {"number": number, "role": "" if adversary.colludes else _ROLES[bool(lies[number])]}
+            {
+                "number": number,
+                "role": "" if adversary.colludes else _ROLES[bool(byzantine_clients[number])],
+            }
             for number in range(nodes)
         ],
-        byzantine=int(lies.sum()),
+        byzantine=int(byzantine_clients.sum()),
         colludes=adversary.colludes,
         overrides=[json.dumps(text).replace("$", "$$") for text in [*where, *ours]],
         context=json.dumps(context),

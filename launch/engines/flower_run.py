@@ -45,7 +45,7 @@ def run_app(
 ) -> None:
     """Run the app with these Hydra overrides; raises `EngineError` unless it completed.
 
-    A `shared` SuperLink outlives this process, and is told to stop a run that nobody follows.
+    A `shared` SuperLink outlives this process, so it is asked to stop a run that nobody follows.
     """
     app = write_app(superlink.shelter.folder / "app", overrides)
     lines = _Lines(on_line, output)
@@ -65,21 +65,21 @@ def run_app(
 
 
 def placed(settings: Settings, folder: Path | str) -> list[str]:
-    """The overrides for a server in another process, which must be told where results go."""
+    """The overrides for a server in another process, which must know where results go."""
     resume = ["resume=true"] if settings.resume else []
     kept = [text for text in settings.overrides if not text.startswith(("output=", "resume="))]
     return [*kept, *resume, f"output={_quoted(str(folder))}"]
 
 
 def on_events(observer: Observer) -> Callable[[str], None]:
-    """Pass on the events among the lines of a log, each once: after an outage it is told again."""
-    told = 0
+    """Pass on the events among the lines of a log, each once: after an outage they come again."""
+    last = 0
 
     def pass_on(line: str) -> None:
-        nonlocal told
+        nonlocal last
         event = parse_event(line)
-        if event is not None and event.round > told:
-            told = event.round
+        if event is not None and event.round > last:
+            last = event.round
             observer(event)
 
     return pass_on

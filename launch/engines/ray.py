@@ -71,7 +71,7 @@ def run_on_ray(
 def _resources(cpus_per_client: float) -> str:
     """Flower's settings for this many CPUs per client.
 
-    Flower knows whole CPUs only. For a fraction, Ray is told of as many CPUs as clients fit.
+    Flower knows whole CPUs only. For a fraction, Ray is started with as many CPUs as clients fit.
     """
     if cpus_per_client >= 1 and cpus_per_client == int(cpus_per_client):
         return f"client-resources-num-cpus={int(cpus_per_client)}"

@@ -67,7 +67,7 @@ def connect(
     shelter: Shelter, address: str, *, threads: int = 1, root_certificates: Path | None = None
 ) -> SuperLink:
     """A SuperLink by its address; over TLS if it has certificates, else for loopback only."""
-    env = environment(shelter.folder, threads)
+    env = superlink_environment(shelter.folder, threads)
     home = Path(env["FLWR_HOME"])
     for folder in (home, Path(env["TMPDIR"])):
         folder.mkdir()
@@ -99,7 +99,7 @@ def wait_until_healthy(
     raise EngineError(f"the SuperLink did not answer within {START_SECONDS:.0f} s")
 
 
-def environment(folder: Path, threads: int) -> dict[str, str]:
+def superlink_environment(folder: Path, threads: int) -> dict[str, str]:
     """The launcher's environment, with everything Flower and Ray write kept in the folder."""
     temporary = str(folder / "tmp")
     direct = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")

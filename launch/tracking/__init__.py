@@ -1,1 +1,1 @@
-"""Trackers: programs that collect the results of many runs, told of a run while it goes on."""
+"""Trackers: programs that collect the results of many runs, which follow a run while it goes on."""

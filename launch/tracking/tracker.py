@@ -72,7 +72,7 @@ class Tracked:
 
 @contextmanager
 def tracked(tracker: Tracker, settings: Settings, folder: Path) -> Iterator[Tracked]:
-    """A run under a tracker; if it breaks off, the tracker is told."""
+    """A run under a tracker; if it breaks off, the tracker is informed."""
     try:
         tracker.begin(settings, folder)
     except Exception as problem:

@@ -61,6 +61,7 @@ def estimation_error(models: Array, centres: Array) -> float:
 
     When there are fewer models than true clusters, those left over count with their nearest model.
     """
+    models = models.astype(np.float64, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         distances = np.linalg.norm(models[:, None] - centres, axis=2)
     distances = np.nan_to_num(distances, nan=_HUGE, posinf=_HUGE)

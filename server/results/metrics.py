@@ -115,7 +115,8 @@ def summarise(
         "warnings": [
             *warnings_of(settings),
             *_cluster_warnings(settings, clusters),
-            *([] if found is None else [*notices_of_balls(settings, found), *mostly_excluded(found)]),
+            *([] if found is None else notices_of_balls(settings, found)),
+            *([] if found is None else mostly_excluded(found)),
             *notices_of(participation),
             *([_DIVERGED] if diverged else []),
         ],

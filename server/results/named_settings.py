@@ -1,17 +1,19 @@
 """What was run, by name: task, attack and the parts of the defence, as a reader would say them."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.resources.abc import Traversable
 from typing import Any
 
-from omegaconf import OmegaConf
+import yaml
 
-from tagma.choices import CONF, choices
+from tagma.choices import SEARCHPATH, choices, file_of
+from tagma.override import key_of
 from tagma.plugins import TARGET, locate
 from tagma.settings import Settings
 
-_GROUPS = ("task", "solver", "strategy", "clustering", "aggregation", "optimiser")
+_GROUPS = ("task", "solver", "strategy", "clustering", "aggregation", "optimiser", "training")
 _NEEDS = {"clustering": "cluster", "aggregation": "aggregate", "optimiser": "optimiser"}
 """What an algorithm has as a parameter if it uses the group."""
 _SCREENS = ("quarantine", "readmission", "reply_check", "spectral_filter")
@@ -22,14 +24,14 @@ def named_settings(settings: Settings) -> dict[str, Any]:
 
     Beside them the pre-aggregators, and which screens are on.
     """
-    strategy = settings.choice("strategy")
+    strategy, overrides = settings.choice("strategy"), settings.overrides
     takes = inspect.signature(locate(str(strategy[TARGET]), "strategy")).parameters
     used = [group for group in _GROUPS if group not in _NEEDS or _NEEDS[group] in takes]
     pre = settings.choice("aggregation").get("pre") if "aggregation" in used else ()
     return {
         **dict.fromkeys(_GROUPS),
-        **{group: name_of(group, settings.choice(group)) for group in used},
-        "attack": _attack(settings.choice("attack")),
+        **{group: name_of(group, settings.choice(group), overrides) for group in used},
+        "attack": _attack(settings.choice("attack"), overrides),
         "pre": [_pre_name(entry) for entry in pre or ()],
         "strategy_settings": {
             key: value for key, value in strategy.items() if key not in (TARGET, *_SCREENS)
@@ -39,32 +41,45 @@ def named_settings(settings: Settings) -> dict[str, Any]:
     }
 
 
-def name_of(group: str, chosen: Mapping[str, Any]) -> str:
-    """The choice of a group: its name in conf/, or what a plugin's `_target_` ends in."""
+def name_of(group: str, chosen: Mapping[str, Any], overrides: Sequence[str] = ()) -> str:
+    """The choice of a group: its name, or what a plugin's `_target_` ends in.
+
+    The overrides say where the user's own choices are, and which of two with one target it was.
+    """
     target = str(chosen.get(TARGET))
-    return _names(group).get(target) or target.rpartition(".")[2]
+    places = tuple(text for text in overrides if key_of(text) == SEARCHPATH)
+    names = [name for name, own in _targets(group, places).items() if own == target]
+    said = [name for name in names if f"{group}={name}" in overrides]
+    return next(iter((*said, *names)), target.rpartition(".")[2])
 
 
 @cache
-def _names(group: str) -> dict[str, str]:
-    """The names of a group's choices, by their targets."""
-    files: dict[str, Any] = {
-        name: OmegaConf.load(CONF / group / f"{name}.yaml") for name in choices(group)
-    }
-    return {str(config[TARGET]): name for name, config in files.items() if TARGET in config}
+def _targets(group: str, places: tuple[str, ...]) -> dict[str, str | None]:
+    """The target of every choice, those of conf/ first; None where its file names none."""
+    ours = choices(group)
+    own = [name for name in choices(group, places) if name not in ours]
+    return {name: _target(file_of(group, name, places)) for name in (*ours, *own)}
 
 
-def _attack(entry: Any) -> str:
+def _target(file: Traversable) -> str | None:
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):  # one of the user's that was not chosen
+        return None
+    return content.get(TARGET) if isinstance(content, dict) else None
+
+
+def _attack(entry: Any, overrides: Sequence[str]) -> str:
     """An attack with its rounds and what comes later, or several of them."""
     if not isinstance(entry, Mapping):
         return str(entry)
     if "attacks" in entry:
-        return " and ".join(map(_attack, entry["attacks"]))
-    name = str(entry["name"]) if "name" in entry else name_of("attack", entry)
+        return " and ".join(_attack(one, overrides) for one in entry["attacks"])
+    name = str(entry["name"]) if "name" in entry else name_of("attack", entry, overrides)
     start, stop, later = (entry.get(key) for key in ("start", "stop", "later"))
     rounds = [f" from round {start}"] if start not in (None, 1) else []
     rounds += [] if stop is None else [f" until round {stop}"]
-    return "".join([name, *rounds, f", then {_attack(later)}" if later else ""])
+    return "".join([name, *rounds, f", then {_attack(later, overrides)}" if later else ""])
 
 
 def _pre_name(entry: Any) -> str:

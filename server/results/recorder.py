@@ -89,9 +89,7 @@ class Recorder:
         assert self.last is not None
         byzantine = None if self.truth is None else self.byzantine
         last = self.last
-        return Seen(
-            last.clients, last.models, last.which, self.truth, byzantine, last.evaluations
-        )
+        return Seen(last.clients, last.models, last.which, self.truth, byzantine, last.evaluations)
 
     def misclustering(self) -> float | None:
         """The share of honest clients that are not with their own at the end.
@@ -139,7 +137,7 @@ class Recorder:
 
 def _loss_per_model(seen: Seen) -> list[float | None] | None:
     """The median over the clients of each model, which few can move far."""
-    if not seen.evaluations:
+    if not any("loss" in found for found in seen.evaluations.values()):
         return None
     own: list[list[float]] = [[] for _ in seen.models]
     for client, model in zip(seen.clients.tolist(), seen.which.tolist(), strict=True):

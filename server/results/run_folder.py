@@ -86,7 +86,7 @@ def write_clusters(folder: Path, recorder: Recorder, found: Clustered | None) ->
 
 
 def _places(found: Clustered) -> dict[int, list[Any]]:
-    """Of every client: outside the ball?, its place on a plane, quarantined?, excluded?"""
+    """Whether each client is outside its ball, where on a plane, and what is held against it."""
     origin, plane = principal_plane(found.local_models)
     places = (found.local_models - origin) @ plane.T
     standing = found.standing

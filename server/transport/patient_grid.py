@@ -39,6 +39,7 @@ from tagma.grid_wrapper import PassingGrid
 from tagma.server.transport.flower_superlink import ObjectPushError
 from tagma.server.transport.reply_fetcher import Fetcher
 from tagma.server.transport.superlink_calls import Link
+from tagma.wire import work_of
 
 _SHORTEST, _LONGEST, _GROWTH = 0.05, 0.25, 1.2
 _SILENCE, _SLOWER = 20.0, 3.0
@@ -65,7 +66,7 @@ class _Question:
 
     @property
     def kind(self) -> str:
-        return self.message.metadata.message_type
+        return work_of(self.message)
 
     @property
     def node(self) -> int:
@@ -93,7 +94,7 @@ class PatientGrid(PassingGrid):
         self._sleep = sleep
         self._link = Link(grid, sleep)
         self._took: dict[str, dict[int, float]] = defaultdict(dict)
-        """By kind of message and node, the longest time an answer took."""
+        """By kind of work and node, the longest time an answer took."""
         self._present: set[int] = set()
 
     def get_node_ids(self) -> set[int]:

@@ -13,7 +13,7 @@ from tagma.strategies.numerics.row_blocks import Rows
 
 
 @rule
-def bulyan(updates: Rows, *, fraction: Fraction) -> Aggregate:
+def bulyan(updates: Rows, *, fraction: Fraction, weights: Array | None = None) -> Aggregate:
     """Krum chooses m - 2f rows, one after the other; then, per coordinate, m - 4f near the median.
 
     f = floor(fraction m), at most (m - 3) / 4: the rule needs m >= 4f + 3. Breakdown point: f of m,
@@ -24,7 +24,8 @@ def bulyan(updates: Rows, *, fraction: Fraction) -> Aggregate:
     chosen = _choose(Geometry(updates).pairwise(), f)
     kept = np.zeros(m, dtype=bool)
     kept[chosen] = True
-    return Aggregate(mean_near_median(updates.take(chosen), m - 4 * f), kept)
+    own = None if weights is None else weights[chosen]
+    return Aggregate(mean_near_median(updates.take(chosen), m - 4 * f, own), kept)
 
 
 def _choose(squared: Array, f: int) -> Labels:

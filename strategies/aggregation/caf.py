@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.arrays import Array
+from tagma.strategies.aggregation.aggregate import Aggregate, reweighted
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.gram_matrix import Geometry
@@ -11,7 +12,7 @@ from tagma.strategies.numerics.weighted_variance import largest_variance
 
 
 @rule
-def caf(updates: Rows, *, fraction: Fraction) -> Aggregate:
+def caf(updates: Rows, *, fraction: Fraction, weights: Array | None = None) -> Aggregate:
     """Of all weighted means on the way, the one with the least variance in any direction.
 
     All weights start at 1. Each is multiplied by 1 - t_i / max t, where t_i is the row's squared
@@ -23,17 +24,17 @@ def caf(updates: Rows, *, fraction: Fraction) -> Aggregate:
     m = len(updates)
     f = byzantine_count(fraction, m, (m - 1) // 2)
     geometry = Geometry(updates)
-    weights = best = np.ones(m)
+    current = best = np.ones(m)
     least = np.inf
     iterations = 0
-    while weights.sum() > m - 2 * f or least == np.inf:
+    while current.sum() > m - 2 * f or least == np.inf:
         iterations += 1
-        variance, projections = largest_variance(geometry.gram, weights)
+        variance, projections = largest_variance(geometry.gram, current)
         if variance < least:
-            least, best = variance, weights
-        farthest = projections[weights > 0].max()
+            least, best = variance, current
+        farthest = projections[current > 0].max()
         if farthest <= 0:
             break
-        weights = weights * np.maximum(0, 1 - projections / farthest)
-    weights = best / best.sum()
-    return Aggregate(geometry.combine(weights), weights=weights, iterations=iterations)
+        current = current * np.maximum(0, 1 - projections / farthest)
+    own = best / best.sum() if weights is None else reweighted(best, weights)
+    return Aggregate(geometry.combine(own), weights=own, iterations=iterations)

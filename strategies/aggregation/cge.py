@@ -1,5 +1,6 @@
 """Comparative gradient elimination (Gupta and Vaidya, 2020)."""
 
+from tagma.arrays import Array
 from tagma.strategies.aggregation.aggregate import Aggregate, mean_of
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
@@ -9,7 +10,7 @@ from tagma.strategies.numerics.row_norms import norms
 
 
 @rule
-def cge(updates: Rows, *, fraction: Fraction) -> Aggregate:
+def cge(updates: Rows, *, fraction: Fraction, weights: Array | None = None) -> Aggregate:
     """The mean of the m - f shortest rows, f = floor(fraction m).
 
     Made for gradients near an optimum, which are short. Byzantine rows that are no longer than
@@ -19,4 +20,4 @@ def cge(updates: Rows, *, fraction: Fraction) -> Aggregate:
     """
     m = len(updates)
     kept = m - byzantine_count(fraction, m, (m - 1) // 2)
-    return mean_of(updates, smallest(norms(updates), kept))
+    return mean_of(updates, smallest(norms(updates), kept), weights)

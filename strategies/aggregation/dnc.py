@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt
 
+from tagma.arrays import Array
 from tagma.counts import ceil_of
 from tagma.rng import stream
 from tagma.strategies.aggregation.aggregate import Aggregate, mean_of
@@ -25,6 +26,7 @@ def dnc(
     columns: Annotated[int, Ge(1)] = 10_000,
     iterations: Annotated[int, Ge(1)] = 3,
     seed: Annotated[int, Ge(0)] = 0,
+    weights: Array | None = None,
 ) -> Aggregate:
     """The mean of the rows that lie near the others in every one of some random sets of columns.
 
@@ -47,4 +49,4 @@ def dnc(
         kept = smallest(largest_variance(Geometry(part).gram, np.ones(m))[1], m - dropped)
         last = np.isin(np.arange(m), kept)
         good &= last
-    return mean_of(updates, np.flatnonzero(good if good.any() else last))
+    return mean_of(updates, np.flatnonzero(good if good.any() else last), weights)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tagma.arrays import Array
 from tagma.strategies.aggregation.aggregate import Aggregate
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.affine_combinations import Affine
@@ -17,11 +18,12 @@ _ROUNDS, _LIMIT, _TOLERANCE = 20, 100, 1e-9
 
 
 @rule
-def geometric_median(updates: Rows) -> Aggregate:
-    """argmin_y sum_i ||x_i - y||, to about 1e-6 of the typical distance to the rows.
+def geometric_median(updates: Rows, *, weights: Array | None = None) -> Aggregate:
+    """argmin_y sum_i w_i ||x_i - y||, to about 1e-6 of the typical distance to the rows.
 
-    Breakdown point 1/2, with an error that grows like sqrt(d). Does not depend on the coordinate
-    system. Says how many iterations it took and why it stopped ("converged" or "iteration limit").
+    Breakdown point 1/2, of the weight, with an error that grows like sqrt(d). Does not depend on
+    the coordinate system. Says how many iterations it took and why it stopped ("converged" or
+    "iteration limit").
     Cost O(m d) for each iteration of many rows while these are few. For few rows, and where the
     iterations become many, O(m^2 d) for the Gram matrix, and nothing that depends on d after it.
     Where rows of float32 lie near their median, the Gram matrix is made again in float64.
@@ -29,19 +31,20 @@ def geometric_median(updates: Rows) -> Aggregate:
     passes = passes_over(updates)
     found = None
     if passes is not None:
-        found = _median(passes, rounds=1, limit=passes.limit, newton=False)
+        found = _median(passes, weights, rounds=1, limit=passes.limit, newton=False)
         if found.stopped == "converged" and passes.is_accurate(found.weights[0]):
             return _aggregate(passes, found)
     geometry = Geometry(updates)
-    found = _median(geometry, found)
+    found = _median(geometry, weights, found)
     if not geometry.is_accurate(found.weights[0]):
         geometry = Geometry(updates, exact=True)
-        found = _median(geometry, found)
+        found = _median(geometry, weights, found)
     return _aggregate(geometry, found)
 
 
 def _median(
     points: Affine,
+    masses: Array | None,
     before: Medians | None = None,
     *,
     rounds: int = _ROUNDS,
@@ -53,7 +56,9 @@ def _median(
     start = None if before is None else before.weights
     iterations = 0 if before is None else before.iterations
     for _ in range(rounds):
-        found = geometric_medians(points, everyone, start, limit, _TOLERANCE, newton=newton)
+        found = geometric_medians(
+            points, everyone, start, limit, _TOLERANCE, newton=newton, masses=masses
+        )
         iterations += found.iterations
         if found.stopped == "converged":
             break

@@ -5,7 +5,8 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
-from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.arrays import Array
+from tagma.strategies.aggregation.aggregate import Aggregate, reweighted
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.noise_scale import estimate_scale, scale_of
 from tagma.strategies.numerics.row_blocks import Rows
@@ -20,6 +21,7 @@ def iterative_filtering(
     factor: Annotated[float, Gt(0)],
     removable: Annotated[float, Ge(0), Lt(1)],
     sigma: Annotated[float, Gt(0)] | None = None,
+    weights: Array | None = None,
 ) -> Aggregate:
     """Mean of the rows that the spectral filter keeps.
 
@@ -41,10 +43,12 @@ def iterative_filtering(
         updates, spread, np.arange(len(updates)),
         sigma=sigma, factor=factor, removable=removable,
     )  # fmt: skip
+    kept, estimate = result.kept, result.estimate
+    own = kept / kept.sum() if weights is None else reweighted(kept, weights)
     return Aggregate(
-        result.estimate,
-        kept=result.kept,
-        weights=result.kept / result.kept.sum(),
+        estimate if weights is None else updates.combine(own),
+        kept=kept,
+        weights=own,
         iterations=result.iterations,
         stopped=result.stopped,
     )

@@ -11,20 +11,20 @@ from tagma.strategies.numerics.row_blocks import Rows
 
 
 @rule
-def krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
+def krum(updates: Rows, *, fraction: Fraction, weights: Array | None = None) -> Aggregate:
     """The row with the least sum of squared distances to its m - f - 2 nearest others.
 
     f = floor(fraction m), at most (m - 3) / 2. Breakdown point: f of m. One row is the answer, so
     honest noise is not averaged out. Cost O(m^2 d).
     """
-    return mean_of(updates, _best(updates, fraction)[:1])
+    return mean_of(updates, _best(updates, fraction)[:1], weights)
 
 
 @rule
-def multi_krum(updates: Rows, *, fraction: Fraction) -> Aggregate:
+def multi_krum(updates: Rows, *, fraction: Fraction, weights: Array | None = None) -> Aggregate:
     """The mean of the m - f rows that Krum scores best. Breakdown point: f of m; cost O(m^2 d)."""
     f = _byzantine(fraction, len(updates))
-    return mean_of(updates, _best(updates, fraction)[: len(updates) - f])
+    return mean_of(updates, _best(updates, fraction)[: len(updates) - f], weights)
 
 
 def krum_order(squared: Array, f: int) -> Labels:

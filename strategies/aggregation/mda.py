@@ -15,7 +15,7 @@ _LARGEST = 14
 
 
 @rule
-def mda(updates: Rows, *, fraction: Fraction) -> Aggregate:
+def mda(updates: Rows, *, fraction: Fraction, weights: Array | None = None) -> Aggregate:
     """The mean of the m - f rows with the smallest diameter, the largest distance between two.
 
     f = floor(fraction m). Of several such sets, any. Breakdown point: f of m, below 1/2. Exact: a
@@ -31,7 +31,7 @@ def mda(updates: Rows, *, fraction: Fraction) -> Aggregate:
             "aggregation.fraction", fraction,
             f"leaves out {f} of {m} rows; mda is exact and takes at most {_LARGEST}",
         )  # fmt: skip
-    return mean_of(updates, np.array(sorted(_smallest_diameter(squared, m - f))))
+    return mean_of(updates, np.array(sorted(_smallest_diameter(squared, m - f))), weights)
 
 
 def _smallest_diameter(squared: Array, number: int) -> set[int]:

@@ -8,23 +8,31 @@
   `ValueError`; so is a setting beyond its stated bounds.
 
 float32 and float64 are computed in their own precision, anything else as float64. Inputs are never
-changed. Entries below 1e-150 may count as 0.
+changed. Entries below 1e-150 may count as 0. For what stands beside the rows, see
+`side_information`.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 from math import isfinite
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tagma.arrays import Array, Labels
-from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator
+from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator, Memory
+from tagma.strategies.aggregation.side_information import (
+    NAMES,
+    Given,
+    checked,
+    declared,
+    prepared,
+    restricted,
+)
 from tagma.strategies.numerics.parameter_validation import checker
 from tagma.strategies.numerics.row_blocks import LARGEST, NotFiniteError, Rows, usable_rows
 
-P = ParamSpec("P")
 T = TypeVar("T")
 TAKES_ROWS = "takes_rows"
 """Marks functions that accept `Rows` as well as arrays."""
@@ -32,42 +40,92 @@ _SMALL = 2**16
 """Entries that are looked at before the rule reads them."""
 
 
-def rule(
-    function: Callable[Concatenate[Rows, P], Aggregate],
-) -> Callable[Concatenate[Array, P], Aggregate]:
-    """Make an aggregator of arrays from one of usable rows.
+def rule(function: Callable[..., Aggregate]) -> Callable[..., Aggregate]:
+    """Make an aggregator of arrays from a function of usable rows, with settings by keyword.
 
-    The function may be called twice: see `on_usable_rows`.
+    Of clients, weights, reference and memory, the function is handed what it declares. It may be
+    called twice: see `on_usable_rows`.
     """
     check = checker(function)
+    takes = declared(function)
 
-    def of_rows(rows: Rows, *args: P.args, **settings: P.kwargs) -> Aggregate:
-        result = function(rows, *args, **settings)
+    def of_rows(rows: Rows, given: Given, settings: dict[str, Any]) -> Aggregate:
+        m, used = len(rows), None
+        if given:
+            rows, given, used = prepared(rows, given)
+        result = function(rows, **given, **settings)
         if rows.dtype == np.float32 and not _all_finite(result.estimate):
             rows.check()
-            result = function(rows.in_double(), *args, **settings)
-            return replace(result, estimate=result.estimate.astype(np.float32))
-        return result
+            result = function(rows.in_double(), **given, **settings)
+            result = replace(result, estimate=result.estimate.astype(np.float32))
+        return result if used is None else of_all(result, m, used)
 
     @wraps(function)
-    def aggregate(updates: Array | Rows, /, *args: P.args, **settings: P.kwargs) -> Aggregate:
-        for name in ("clients","weights","reference","memory"):
-            settings.pop(name, None)
+    def aggregate(
+        updates: Array | Rows,
+        /,
+        *,
+        clients: Labels | None = None,
+        weights: Array | None = None,
+        reference: Array | None = None,
+        memory: Memory | None = None,
+        **settings: Any,
+    ) -> Aggregate:
         check(settings)
+        given: Given = {}
+        if not (clients is None and weights is None and reference is None and memory is None):
+            offered = zip(NAMES, (clients, weights, reference, memory), strict=True)
+            given = {name: value for name, value in offered if name in takes}
         if isinstance(updates, Rows):
-            return of_rows(updates, *args, **settings)
+            return of_rows(updates, checked(given, len(updates), updates.dim), settings)
+
+        def of_usable(rows: Rows) -> Aggregate:
+            if not given:
+                return of_rows(rows, given, settings)
+            own = restricted(checked(given, *rows.array.shape), rows.chosen)
+            return of_rows(rows, own, settings)
+
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            rows, result = on_usable_rows(lambda rows: of_rows(rows, *args, **settings), updates)
-        return of_all(result, len(updates), rows.chosen)
+            rows, result = on_usable_rows(of_usable, updates)
+        return without_removed(result, len(updates), rows.chosen)
 
     setattr(aggregate, TAKES_ROWS, True)
     return aggregate
 
 
-def apply(aggregate: Aggregator, rows: Rows) -> Aggregate:
+def as_aggregator(function: Callable[..., Aggregate]) -> Aggregator:
+    """An aggregator from any function of an array of rows, such as a plugin.
+
+    Of clients, weights, reference and memory, it is handed what it declares, and None for what
+    nobody gave. The rows are those that it is called with: they are not looked at.
+    """
+    if _takes_rows(function):
+        return function
+    takes = declared(function)
+
+    def aggregate(
+        rows: Array,
+        /,
+        *,
+        clients: Labels | None = None,
+        weights: Array | None = None,
+        reference: Array | None = None,
+        memory: Memory | None = None,
+    ) -> Aggregate:
+        offered = zip(NAMES, (clients, weights, reference, memory), strict=True)
+        given = {name: value for name, value in offered if name in takes}
+        return function(rows, **checked(given, *np.shape(rows)))
+
+    return aggregate
+
+
+def apply(aggregate: Aggregator, rows: Rows, given: Given) -> Aggregate:
     """Aggregators of this package read rows block by block; others are given an array."""
-    lazily = hasattr(getattr(aggregate, "func", aggregate), TAKES_ROWS)
-    return aggregate(rows if lazily else rows.dense())  # type: ignore[arg-type]
+    return aggregate(rows if _takes_rows(aggregate) else rows.dense(), **given)  # type: ignore[arg-type]
+
+
+def _takes_rows(function: Callable[..., Aggregate]) -> bool:
+    return hasattr(getattr(function, "func", function), TAKES_ROWS)
 
 
 def on_usable_rows(function: Callable[[Rows], T], updates: Array) -> tuple[Rows, T]:
@@ -110,7 +168,7 @@ def _all_finite(array: Array) -> bool:
 
 
 def of_all(result: Aggregate, m: int, chosen: Labels | None) -> Aggregate:
-    """The aggregate in terms of all m rows, also those that were removed."""
+    """The aggregate in terms of all m rows, also those that took no part."""
     if chosen is None:
         return result
     kept, weights = result.kept, result.weights
@@ -120,4 +178,11 @@ def of_all(result: Aggregate, m: int, chosen: Labels | None) -> Aggregate:
     if weights is not None:
         weights = np.zeros(m)
         weights[chosen] = result.weights
-    return replace(result, kept=kept, weights=weights, removed=m - len(chosen))
+    return replace(result, kept=kept, weights=weights)
+
+
+def without_removed(result: Aggregate, m: int, chosen: Labels | None) -> Aggregate:
+    """The same, where the others were removed because they were not usable."""
+    if chosen is None:
+        return result
+    return replace(of_all(result, m, chosen), removed=m - len(chosen))

@@ -7,7 +7,7 @@ from annotated_types import Ge, Gt
 from scipy.spatial.distance import cdist
 
 from tagma.arrays import Array, Mask
-from tagma.strategies.aggregation.aggregate import Aggregate
+from tagma.strategies.aggregation.aggregate import Aggregate, reweighted
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.row_blocks import Rows
 from tagma.strategies.numerics.row_norms import norms
@@ -22,6 +22,7 @@ def signguard(
     *,
     shortest: Annotated[float, Ge(0)] = 0.1,
     longest: Annotated[float, Gt(0)] = 3.0,
+    weights: Array | None = None,
 ) -> Aggregate:
     """The mean of the trusted rows, each cut to the median length.
 
@@ -41,7 +42,9 @@ def signguard(
     with np.errstate(divide="ignore"):
         cut = np.minimum(1, median / lengths)
     cut[lengths == 0] = 1
-    return Aggregate(updates.combine(cut * trusted / trusted.sum()), kept=trusted)
+    if weights is None:
+        return Aggregate(updates.combine(cut * trusted / trusted.sum()), kept=trusted)
+    return Aggregate(updates.combine(cut * reweighted(trusted, weights)), kept=trusted)
 
 
 def _signs(rows: Rows) -> Array:

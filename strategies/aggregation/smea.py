@@ -5,6 +5,7 @@ from math import comb
 
 import numpy as np
 
+from tagma.arrays import Array
 from tagma.errors import SettingError
 from tagma.strategies.aggregation.aggregate import Aggregate, mean_of
 from tagma.strategies.aggregation.rule import rule
@@ -18,7 +19,7 @@ _BATCH = 512
 
 
 @rule
-def smea(updates: Rows, *, fraction: Fraction) -> Aggregate:
+def smea(updates: Rows, *, fraction: Fraction, weights: Array | None = None) -> Aggregate:
     """The mean of the m - f rows whose largest variance in any direction is least.
 
     f = floor(fraction m). Breakdown point: f of m; the best possible error of all rules here, at a
@@ -36,7 +37,7 @@ def smea(updates: Rows, *, fraction: Fraction) -> Aggregate:
     subsets = np.array(list(combinations(range(m), m - f)))
     batches = [subsets[start : start + _BATCH] for start in range(0, len(subsets), _BATCH)]
     variances = [_largest_variances(gram[b[:, :, None], b[:, None, :]]) for b in batches]
-    return mean_of(updates, subsets[np.concatenate(variances).argmin()])
+    return mean_of(updates, subsets[np.concatenate(variances).argmin()], weights)
 
 
 def _largest_variances(grams: np.ndarray) -> np.ndarray:

@@ -58,7 +58,9 @@ class IFCA(AlgorithmBase[Choices]):
 
     def start(self, initial: Array) -> Choices:
         """K models around the initial one."""
-        noise = [stream(self._seed, "ifca", k).standard_normal(len(initial)) for k in range(self._k)]
+        noise = [
+            stream(self._seed, "ifca", k).standard_normal(len(initial)) for k in range(self._k)
+        ]
         scale = float(np.sqrt(np.mean(np.square(initial, dtype=np.float64)))) or 1.0
         models = initial + self._spread * scale * np.array(noise)
         nobody = np.empty(0, dtype=np.int64)

@@ -85,4 +85,6 @@ class Oracle(ThreeStage):
 def _means(rows: Array, labels: Labels, k: int) -> Array:
     """The mean row of every label; the mean of all for one that nobody has."""
     overall = rows.mean(axis=0)
-    return np.array([rows[labels == j].mean(axis=0) if (labels == j).any() else overall for j in range(k)])
+    return np.array(
+        [rows[labels == j].mean(axis=0) if (labels == j).any() else overall for j in range(k)]
+    )

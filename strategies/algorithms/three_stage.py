@@ -48,6 +48,15 @@ class Clustered:
     memories: tuple[Memory | None, ...] = ()
     """What the rule remembers of every cluster; empty before stage III."""
 
+    def __post_init__(self) -> None:
+        """A state that was read from a file may be anything."""
+        m, (k, d) = len(self.clients), self.models.shape
+        one_each = (self.labels, self.trimmed, self.joined, self.standing.counts)
+        if self.local_models.shape != (m, d) or any(array.shape != (m,) for array in one_each):
+            raise ValueError("its arrays do not fit together")
+        if self.clustering.centres.shape != (k, d) or len(self.clustering.radius) != k:
+            raise ValueError("its clusters do not fit its models")
+
     @classmethod
     def after(
         cls,
@@ -64,7 +73,7 @@ class Clustered:
             trimmed=clustering.trimmed,
             joined=np.ones(len(clients), dtype=np.int64),
             clustering=clustering,
-            models=clustering.centres,
+            models=clustering.centres.astype(local_models.dtype),
             standing=screening.begin(clustering.trimmed),
         )
 
@@ -165,9 +174,7 @@ class ThreeStage:
             return state.initial[None], np.full(len(clients), NO_MODEL)
         return state.clustered.models, state.clustered.labels_of(clients)
 
-    def admit(
-        self, state: ThreeStageState, round_number: int, replies: Replies
-    ) -> ThreeStageState:
+    def admit(self, state: ThreeStageState, round_number: int, replies: Replies) -> ThreeStageState:
         """Newcomers join the cluster whose ball holds their local model.
 
         Clustering anew would move clients between clusters in mid-run, and one Byzantine client

@@ -4,7 +4,7 @@ from tagma.strategies.clustering.clustering import Clusterer, Clustering
 from tagma.strategies.clustering.density.density import density
 from tagma.strategies.clustering.edge_cutting import edge_cutting
 from tagma.strategies.clustering.initial_labels import random_labels
-from tagma.strategies.clustering.kfiltered_means import iterative_filtering
+from tagma.strategies.clustering.kfiltered_means import kfiltered_means
 from tagma.strategies.clustering.kgeomedians import kgeomedians
 from tagma.strategies.clustering.kmeans import kmeans
 from tagma.strategies.clustering.kmedians import kmedians
@@ -22,7 +22,7 @@ __all__ = [
     "density",
     "edge_cutting",
     "estimate_scale",
-    "iterative_filtering",
+    "kfiltered_means",
     "kgeomedians",
     "kmeans",
     "kmedians",

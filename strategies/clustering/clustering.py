@@ -64,13 +64,14 @@ Clusterer = Callable[[Array, Labels], Clustering]
 def of_finite_points(
     function: Callable[Concatenate[Array, P], Clustering],
 ) -> Callable[Concatenate[Array, P], Clustering]:
-    """The same clustering, with a `ValueError` for vectors that are not finite or beyond 1e150.
+    """The same in float64, with a `ValueError` for vectors that are not finite or beyond 1e150.
 
     It cannot leave them out as an aggregator does, since every vector needs a label.
     """
 
     @wraps(function)
     def clustering(vectors: Array, /, *args: P.args, **settings: P.kwargs) -> Clustering:
+        vectors = np.asarray(vectors, dtype=np.float64)
         broken = np.flatnonzero(~(np.abs(vectors) <= LARGEST).all(axis=1))
         if len(broken):
             raise ValueError(

@@ -27,7 +27,7 @@ from tagma.strategies.numerics.top_eigenpair import Spread
 
 
 @of_finite_points
-def iterative_filtering(
+def kfiltered_means(
     vectors: Array,
     initial: Labels,
     *,

@@ -13,6 +13,7 @@ and a large enough ||theta*|| over the noise, the error is O(sqrt(alpha)), whate
 its noise; they also mean that the estimate is one from m / T points.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -20,7 +21,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator
+from tagma.strategies.aggregation.aggregate import Aggregate
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
 from tagma.strategies.numerics.byzantine_count import Fraction
 from tagma.strategies.numerics.noise_scale import estimate_scale
@@ -45,7 +46,7 @@ class SymmetricClusters:
 
 
 def symmetric_iterative_filtering(
-    points: Array, start: Array, *, iterations: int, estimate: Aggregator
+    points: Array, start: Array, *, iterations: int, estimate: Callable[[Array], Aggregate]
 ) -> SymmetricClusters:
     """`estimate` is the robust mean, for example `iterative_filtering`; `mean` is the baseline.
 

@@ -13,7 +13,8 @@ coordinate-wise median of all rows.
 
 Blocks of float32 are multiplied in float32, which leaves distances an error of some 1e-7 of the
 rows' distances from the origin. Few entries, where it costs nothing, rows whose squares are out of
-the range of float32, and those of `exact` geometries are multiplied in float64.
+the range of float32, and those of `exact` geometries are multiplied in float64. So are rows around
+an origin that is given and far from them; around it, weights need not sum to 1.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,6 +37,7 @@ _SOME, _SLICES, _SLICE = 128, 16, 256
 """How many rows, in how many slices of how many columns, are looked at for an offset at most."""
 _SMALLEST, _LARGEST = 2.0**-80, 2.0**80
 """Squared lengths of rows that are safe in float32."""
+_DOUBLE = np.dtype(np.float64)
 _FEW = 2**15
 """Up to this many entries are multiplied in float64."""
 
@@ -46,16 +48,17 @@ class Geometry(Affine):
     Raises a `NotFiniteError` for rows that are not checked yet and may not be usable.
     """
 
-    def __init__(self, rows: Rows, *, exact: bool = False) -> None:
+    def __init__(self, rows: Rows, *, exact: bool = False, origin: Array | None = None) -> None:
         self._rows = rows
         self.exact = exact or rows.dtype == np.float64 or len(rows) * rows.dim <= _FEW
         """Whether products are of float64."""
         dtype = np.dtype(np.float64) if self.exact else rows.dtype
         with np.errstate(all="ignore"):
-            gram = _plain_gram(rows, dtype)
+            gram = _plain_gram(rows, dtype) if origin is None else _gram_around(rows, dtype, origin)
             if gram is None:
                 self.exact = True
-                gram = gram_of(len(rows), (block for _, block in around_median(rows)))
+                blocks = around_median(rows) if origin is None else _around(rows, origin)
+                gram = gram_of(len(rows), (block for _, block in blocks))
         self.gram = gram
         """Shape (m, m)."""
         self.rounding = 8 * float(np.finfo(np.float64 if self.exact else np.float32).eps)
@@ -98,6 +101,24 @@ def _plain_gram(rows: Rows, dtype: np.dtype[np.float64]) -> Array | None:
     gram = gram_of(len(rows), _near_sample(rows, dtype))
     rows.confirm(np.sqrt(gram.diagonal()))
     return gram if _offset(gram, dtype) <= _WORST_OFFSET else None
+
+
+def _gram_around(rows: Rows, dtype: np.dtype[np.float64], origin: Array) -> Array | None:
+    """G around this origin; None if it takes float64 and `dtype` is another."""
+    gram = gram_of(len(rows), (block for _, block in _around(rows, origin, dtype)))
+    rows.confirm(np.sqrt(gram.diagonal()))
+    return gram if dtype == np.float64 or _offset(gram, dtype) <= _WORST_OFFSET else None
+
+
+def _around(
+    rows: Rows, origin: Array, dtype: np.dtype[np.float64] = _DOUBLE
+) -> Iterator[tuple[slice, Array]]:
+    """Columns and the rows in them around the origin; each block is valid until the next."""
+    width = min(usual_width(len(rows)), rows.dim)
+    centred = np.empty((len(rows), width), dtype)
+    for columns, block in rows.blocks(width):
+        out = centred[:, : block.shape[1]]
+        yield columns, np.subtract(block, origin[columns], out=out, dtype=dtype)
 
 
 def _offset(gram: Array, dtype: np.dtype[np.float64]) -> float:

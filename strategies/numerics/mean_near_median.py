@@ -4,16 +4,21 @@ import numpy as np
 
 from tagma.arrays import Array
 from tagma.strategies.numerics.kernels.column_trimmed_mean import sorted_columns
+from tagma.strategies.numerics.kernels.weighted_columns import weighted_mean_near_median
 from tagma.strategies.numerics.row_blocks import Rows
 
 
-def mean_near_median(rows: Rows, number: int) -> Array:
+def mean_near_median(rows: Rows, number: int, weights: Array | None = None) -> Array:
     """Of every column, the mean of the `number` values nearest to its median.
+
+    With weights, of the share number / m of the weight.
 
     In sorted order they are neighbours: the window starts after every value that is farther below
     the median than the value `number` places on is above it. Cost O(d m log m).
     """
     m = len(rows)
+    if weights is not None:
+        return weighted_mean_near_median(rows, weights / weights.sum(), number / m)
     offsets = np.arange(number)
 
     def kernel(columns: Array, out: Array) -> None:

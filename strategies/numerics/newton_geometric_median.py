@@ -6,7 +6,8 @@ the Hessian is S I - V V^T, so by Woodbury's identity the step is
 
     -(g + V c) / S,    (S I - V^T V) c = V^T g,
 
-which needs the products of the q_i alone and stays in weight space. Cost O(m^3) for a step.
+which needs the products of the q_i alone and stays in weight space. Cost O(m^3) for a step. Points
+with masses w_i have w_i/d_i for 1/d_i in S and g, and sqrt(w_i) v_i for v_i.
 """
 
 import numpy as np
@@ -17,16 +18,16 @@ from tagma.strategies.numerics.affine_combinations import Affine
 _STEPS, _HALVINGS = 20, 30
 
 
-def descend(points: Affine, weights: Array) -> Array:
-    """Weights, shape (m,), with a sum of distances that is no larger."""
+def descend(points: Affine, weights: Array, masses: Array | float = 1.0) -> Array:
+    """Weights, shape (m,), with a sum of distances, times masses, that is no larger."""
     gram = points.products(np.eye(len(points)))
-    least = _total(points, weights)
+    least = _total(points, weights, masses)
     for _ in range(_STEPS):
-        step = _step(points, gram, weights)
+        step = _step(points, gram, weights, masses)
         if step is None:
             break
         for _ in range(_HALVINGS):
-            if (total := _total(points, weights + step)) < least:
+            if (total := _total(points, weights + step, masses)) < least:
                 break
             step /= 2
         else:
@@ -35,18 +36,18 @@ def descend(points: Affine, weights: Array) -> Array:
     return weights
 
 
-def _total(points: Affine, weights: Array) -> float:
-    return float(np.sqrt(points.squared_distances(weights)).sum())
+def _total(points: Affine, weights: Array, masses: Array | float) -> float:
+    return float((masses * np.sqrt(points.squared_distances(weights))).sum())
 
 
-def _step(points: Affine, gram: Array, weights: Array) -> Array | None:
+def _step(points: Affine, gram: Array, weights: Array, masses: Array | float) -> Array | None:
     """None on a point, and where the points lie on a line: there is no step."""
     squared = points.squared_distances(weights)
     if (squared <= 0).any():
         return None
     products = weights @ gram
     between = gram - products - products[:, None] + weights @ products
-    pulls, roots = squared**-0.5, squared**-0.75
+    pulls, roots = masses * squared**-0.5, np.sqrt(masses) * squared**-0.75
     bend = pulls.sum() * np.eye(len(gram)) - roots[:, None] * between * roots
     try:
         correction = np.linalg.solve(bend, roots * (between @ pulls))

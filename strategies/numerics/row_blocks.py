@@ -111,14 +111,6 @@ class Rows:
         mixing = None if self.mixing is None else self.mixing.astype(np.float64)
         return replace(self, array=self.array.astype(np.float64), mixing=mixing)
 
-    def position(self, number: int) -> int:
-        """Where row `number` of the array is now."""
-        own = np.arange(len(self.array)) if self.chosen is None else self.chosen
-        found = np.flatnonzero(own == number)
-        if self.mixing is not None or not len(found):
-            raise ValueError(f"row {number} does not take part")
-        return int(found[0])
-
     def columns(self, chosen: Labels) -> "Rows":
         """These columns of the rows only."""
         return replace(self, array=self.array[:, chosen])

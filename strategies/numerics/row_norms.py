@@ -26,9 +26,22 @@ def norms(rows: Rows) -> Array:
     return lengths
 
 
+def distances_from(rows: Rows, point: Array) -> Array:
+    """||x_i - p|| in double precision, shape (m,). Cost O(m d)."""
+    squares = np.zeros(len(rows))
+    for columns, block in rows.blocks(_width(rows)):
+        apart = np.subtract(block, point[columns], dtype=np.float64)
+        squares += np.einsum("ij,ij->i", apart, apart)
+    return np.sqrt(squares)
+
+
 def _squares(rows: Rows, dtype: np.dtype[np.float64]) -> Array:
     squares = np.zeros(len(rows))
-    for _, block in rows.blocks(max(1024, _ENTRIES // max(len(rows), _FEW))):
+    for _, block in rows.blocks(_width(rows)):
         block = block.astype(dtype, copy=False)
         squares += np.einsum("ij,ij->i", block, block)
     return squares
+
+
+def _width(rows: Rows) -> int:
+    return max(1024, _ENTRIES // max(len(rows), _FEW))

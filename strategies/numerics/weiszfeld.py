@@ -2,10 +2,11 @@
 
 Weiszfeld's iteration y <- sum_i p_i/||p_i - y|| / sum_i 1/||p_i - y||, in the form of Vardi and
 Zhang (2000) that stays correct when y meets a point: there the iteration is undefined, the pull R
-of the other points is compared with the multiplicity of the one that was hit, and y either is the
+of the other points is compared with the mass of the one that was hit, and y either is the
 median or moves on along R. A median that is one of the points is approached ever more slowly; so,
 now and then, the nearest point is asked whether it is the one, by the same comparison. What is left
-at the iteration limit takes the steps of Newton's method, O(m^3) each.
+at the iteration limit takes the steps of Newton's method, O(m^3) each. A point of mass w counts as
+w points at its place.
 
 Runs in weight space (see `Affine`), so that with a Gram matrix one iteration for B subsets costs
 O(B m^2) at most, whatever d is. Breakdown point 1/2.
@@ -44,19 +45,22 @@ def geometric_medians(
     limit: int = 100,
     tolerance: float = TOLERANCE,
     newton: bool = True,
+    masses: Array | None = None,
 ) -> Medians:
     """The medians of the subsets given by `members`, shape (B, m); none may be empty.
+
+    `masses` are those of the points, positive, shape (m,); 1 where not given.
 
     `start` are weights to begin from. It stops when a median moves by less than `tolerance`, in
     units of its typical distance to the points. Without `newton`, what is left at the iteration
     limit is left.
     """
-    weights = _first_step(points, members) if start is None else start.copy()
+    weights = _first_step(points, members, masses) if start is None else start.copy()
     running = np.arange(len(members))
     current, inside = weights, members
     products = points.products(current)
     for iteration in range(limit):
-        moved, scale = _step(points, inside, current, products)
+        moved, scale = _step(points, inside, current, products, masses)
         moved_products = points.products(moved)
         moves = np.einsum("ij,ij->i", moved - current, moved_products - products)
         going = moves > (tolerance * scale) ** 2
@@ -66,7 +70,7 @@ def geometric_medians(
         running, inside = running[going], inside[going]
         current, products = moved[going], moved_products[going]
         if iteration % _ASK == _ASK - 1:
-            found = _median_is_nearest_point(points, inside, current, products, tolerance)
+            found = _median_is_nearest_point(points, inside, current, products, tolerance, masses)
             for row, point in found.items():
                 weights[running[row]] = np.eye(1, len(points), point)[0]
             left = np.setdiff1d(np.arange(len(running)), list(found))
@@ -76,56 +80,73 @@ def geometric_medians(
             current, products = current[left], products[left]
     if newton:
         for place, own, among in zip(running, current, inside, strict=True):
-            weights[place] = _nearer(points, own, among)
+            weights[place] = _nearer(points, own, among, masses)
     return Medians(weights, limit, "iteration limit")
 
 
-def _nearer(points: Affine, weights: Array, members: Mask) -> Array:
+def _nearer(points: Affine, weights: Array, members: Mask, masses: Array | None) -> Array:
     """Newton's method, where Weiszfeld's steps have become too short."""
     among = np.flatnonzero(members)
     nearer = np.zeros_like(weights)
-    nearer[among] = descend(Some(points, among), weights[among] / weights[among].sum())
+    own = 1.0 if masses is None else masses[among]
+    nearer[among] = descend(Some(points, among), weights[among] / weights[among].sum(), own)
     return nearer
 
 
-def _first_step(points: Affine, members: Mask) -> Array:
+def _first_step(points: Affine, members: Mask, masses: Array | None) -> Array:
     """One Weiszfeld step from the origin of the points, which is near their middle.
 
     Unlike the mean, it is not carried away by points at an astronomic distance.
     """
     lengths = np.sqrt(points.squares)
     pulls = members / np.maximum(lengths, 1e-3 * np.median(lengths) or 1.0)
+    if masses is not None:
+        pulls *= masses
     return pulls / pulls.sum(axis=1, keepdims=True)
 
 
-def _step(points: Affine, members: Mask, weights: Array, products: Array) -> tuple[Array, Array]:
+def _step(
+    points: Affine, members: Mask, weights: Array, products: Array, masses: Array | None
+) -> tuple[Array, Array]:
     """One Weiszfeld step of every row, and the harmonic mean of its distances before the step."""
     squared = points.squared_distances(weights, products)
     apart = members & (squared > 0)
     pulls = np.zeros_like(squared)
     pulls[apart] = squared[apart] ** -0.5
+    if masses is not None:
+        pulls *= masses
     total = pulls.sum(axis=1, keepdims=True)
     target = np.divide(pulls, total, out=weights.copy(), where=total > 0)
     hit = members & ~apart
     for row in np.flatnonzero(hit.any(axis=1)):
-        target[row] = _leave_hit_point(points, weights[row], target[row], pulls[row], hit[row])
-    scale = apart.sum(axis=1) / np.maximum(total[:, 0], np.finfo(np.float64).tiny)
+        mass = _mass(hit[row], masses)
+        target[row] = _leave_hit_point(points, weights[row], target[row], pulls[row], mass)
+    scale = _mass(apart, masses) / np.maximum(total[:, 0], np.finfo(np.float64).tiny)
     return target, scale
 
 
-def _leave_hit_point(points: Affine, at: Array, target: Array, pulls: Array, hit: Mask) -> Array:
-    """Vardi and Zhang: y = (1 - g) T(y) + g y with g = min(1, multiplicity / ||R||)."""
+def _mass(members: Mask, masses: Array | None) -> Array:
+    """Of all members, shape (...) for members (..., m)."""
+    return members.sum(axis=-1) if masses is None else members @ masses
+
+
+def _leave_hit_point(points: Affine, at: Array, target: Array, pulls: Array, mass: Array) -> Array:
+    """Vardi and Zhang: y = (1 - g) T(y) + g y with g = min(1, mass of the hit point / ||R||)."""
     resultant = pulls - pulls.sum() * at
     strength = np.sqrt(max(resultant @ points.products(resultant), 0))
-    multiplicity = hit.sum()
-    if strength <= multiplicity:
+    if strength <= mass:
         return at
-    stay = multiplicity / strength
+    stay = mass / strength
     return (1 - stay) * target + stay * at
 
 
 def _median_is_nearest_point(
-    points: Affine, members: Mask, weights: Array, products: Array, tolerance: float
+    points: Affine,
+    members: Mask,
+    weights: Array,
+    products: Array,
+    tolerance: float,
+    masses: Array | None,
 ) -> dict[int, int]:
     """The subsets whose median is the member nearest to where they are, and that member.
 
@@ -142,7 +163,9 @@ def _median_is_nearest_point(
         pulls = np.zeros_like(apart)
         others = members[row] & ~hit
         pulls[others] = apart[others] ** -0.5
+        if masses is not None:
+            pulls *= masses
         resultant = pulls - pulls.sum() * at
-        if resultant @ points.products(resultant) <= (hit.sum() * (1 + tolerance)) ** 2:
+        if resultant @ points.products(resultant) <= (_mass(hit, masses) * (1 + tolerance)) ** 2:
             found[row] = int(nearest)
     return found

@@ -71,7 +71,7 @@ def _noise(members: list[Array]) -> float:
     """The standard deviation of an honest reply's entries."""
     scales = []
     for rows in members:
-        if len(rows) >= _FEW and np.abs(rows).max() <= _DIVERGED:
+        if len(rows) >= _FEW and float(np.abs(rows).max()) <= _DIVERGED:
             scale = estimate_scale(rows, k=1, fraction=_ASSUMED)
             if scale > _NOISELESS * np.abs(rows).max():
                 scales.append(scale)
@@ -82,7 +82,7 @@ def _of_replies(rows: Array, noise: float, tolerance: float) -> str | None:
     count, d = rows.shape
     if count < _FEW:
         return None
-    if np.abs(rows).max() > _DIVERGED:
+    if float(np.abs(rows).max()) > _DIVERGED:
         return "its replies diverged"
     apart = squareform(pdist(rows))
     # Two honest replies are sqrt(2) times as far apart as each is from the centre.

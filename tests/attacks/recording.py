@@ -4,41 +4,43 @@ from tagma.attacks.adversary import adversary_of
 from tagma.client.app import app as client_app
 from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.settings import compose, join_overrides
-from tagma.strategies.flower import ThreeStage
+from tagma.tasks.task_choice import task_of
 from tests.conftest import SMALL
 
 
 class Recording:
-    """An algorithm that remembers the updates it was given."""
-
-    work = "gradient"
+    """An algorithm that remembers the updates it learnt from."""
 
     def __init__(self, algorithm):
         self.algorithm = algorithm
         self.given = []
 
-    def begin(self, clients, local_models):
-        self.given.append((clients, local_models))
-        return self.algorithm.begin(clients, local_models)
+    def __getattr__(self, name):
+        return getattr(self.algorithm, name)
 
-    def advance(self, state, clients, updates):
-        self.given.append((clients, updates))
-        return self.algorithm.advance(state, clients, updates)
+    def learn(self, state, request, replies):
+        self.given.append((replies.clients, replies.vectors))
+        return self.algorithm.learn(state, request, replies)
 
 
 def updates_under(monkeypatch, tmp_path, attack, *more):
     """The clients and updates of every round, and who is Byzantine."""
+    return updates_of(monkeypatch, tmp_path, [*SMALL, "rounds=2", *attack, *more])
+
+
+def updates_of(monkeypatch, tmp_path, overrides):
+    """The same for any federation."""
     from tagma.server import federation
 
-    recordings = []
+    recordings, algorithm_of = [], federation.algorithm_of
 
-    def strategy(algorithm, **keywords):
-        recordings.append(Recording(algorithm))
-        return ThreeStage(recordings[-1], **keywords)
+    def recorded(settings):
+        recordings.append(Recording(algorithm_of(settings)))
+        return recordings[-1]
 
-    monkeypatch.setattr(federation, "ThreeStage", strategy)
-    settings = compose([*SMALL, "rounds=2", *attack, *more])
-    grid = InProcessGrid(client_app, 20, join_overrides(settings.overrides))
-    federation.run_federation(grid, settings, tmp_path, [])
-    monkeypatch.setattr(federation, "ThreeStage", ThreeStage)
+    settings = compose(overrides)
+    grid = InProcessGrid(client_app, task_of(settings).clients, join_overrides(settings.overrides))
+    with monkeypatch.context() as patch:
+        patch.setattr(federation, "algorithm_of", recorded)
+        federation.run_federation(grid, settings, tmp_path, [])
     return recordings[0].given, adversary_of(settings).byzantine

@@ -15,12 +15,13 @@ from tagma.attacks.threat_model import OutOfSight
 from tagma.choices import choices
 from tagma.client.app import app as client_app
 from tagma.errors import SettingError
+from tagma.exchange import FIT, GRADIENT
 from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.launch.run import check
 from tagma.plugins import TARGET, locate
 from tagma.server.wiring import algorithm_of
 from tagma.settings import Settings, compose, join_overrides
-from tagma.strategies.flower import ThreeStage
+from tagma.strategies.flower import AlgorithmStrategy
 from tagma.tasks.task import Truth
 from tagma.tasks.task_choice import task_of
 from tests.attacks.views import local_view
@@ -71,6 +72,12 @@ def test_the_walk_finds_what_an_oracle_was_told():
     assert leaks(algorithm_of(settings), settings)
 
 
+@pytest.mark.parametrize("strategy", sorted(set(choices("strategy")) - {"oracle"}))
+def test_no_other_algorithm_can_reach_the_truth(strategy):
+    settings = compose([*SMALL, f"strategy={strategy}", "optimiser=local"])
+    assert not leaks(algorithm_of(settings), settings)
+
+
 @pytest.mark.parametrize("aggregation", choices("aggregation"))
 def test_no_aggregation_can_reach_the_truth(aggregation):
     settings = compose([*SMALL, f"aggregation={aggregation}"])
@@ -85,22 +92,20 @@ def test_no_clustering_can_reach_the_truth(clustering):
 
 @pytest.mark.parametrize("attack", ["sign_flip", "ipm", "infiltrate"])
 def test_a_strategy_has_not_come_to_know_the_truth_after_a_run(monkeypatch, tmp_path, attack):
-    """Whom it tells about rounds knows the truth; that it only tells is the next test."""
     from tagma.server import federation
 
     strategies = []
 
-    def strategy(algorithm, **keywords):
-        strategies.append(ThreeStage(algorithm, **keywords))
+    def strategy(*arguments, **keywords):
+        strategies.append(AlgorithmStrategy(*arguments, **keywords))
         return strategies[-1]
 
-    monkeypatch.setattr(federation, "ThreeStage", strategy)
+    monkeypatch.setattr(federation, "AlgorithmStrategy", strategy)
     settings = compose([*SMALL, f"attack={attack}"])
     grid = InProcessGrid(client_app, 20, join_overrides(settings.overrides))
     federation.run_federation(grid, settings, tmp_path, [])
     (used,) = strategies
-    assert used.state is not None
-    del used.on_round
+    assert used.state.clustered is not None
     assert not leaks(used, settings)
 
 
@@ -111,7 +116,7 @@ def strategy_nodes():
 
 
 def test_strategies_look_at_nobodys_private_parts():
-    """The grid that an attack is wrapped around, and the observer, keep theirs in such."""
+    """The grid that an attack is wrapped around keeps the truth in such."""
     for file, node in strategy_nodes():
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             if node.attr == "__init__":
@@ -127,20 +132,6 @@ def test_strategies_do_not_look_things_up_by_name():
             if not isinstance(node.func, ast.Name):
                 continue
             assert node.func.id not in ("getattr", "vars"), (file, node.lineno)
-
-
-def test_strategies_only_tell_their_observer_and_never_ask_it():
-    uses = [
-        (file, node)
-        for file, node in strategy_nodes()
-        if isinstance(node, ast.Attribute | ast.Assign | ast.Call) and "on_round" in ast.dump(node)
-    ]
-    assert uses
-    for file, node in uses:
-        if isinstance(node, ast.Attribute):  # `self.on_round` itself, nothing of it
-            assert node.attr == "on_round", (file, node.lineno)
-        elif isinstance(node, ast.Assign):  # kept, and no answer of it
-            assert isinstance(node.value, ast.Name), (file, node.lineno)
 
 
 def attack_classes():
@@ -203,4 +194,4 @@ def test_an_attack_whose_updates_are_no_arrays_is_refused_before_the_run():
 
 def test_an_omniscient_attack_with_wrong_settings_for_the_task_is_refused_before_the_run():
     with pytest.raises(SettingError, match="cluster=2: no honest client"):
-        try_attacks(compose([*SMALL, "attack=infiltrate", "attack.cluster=2"]), "gradient")
+        try_attacks(compose([*SMALL, "attack=infiltrate", "attack.cluster=2"]), FIT, GRADIENT)

@@ -15,6 +15,7 @@ from tagma.errors import SettingError
 from tagma.rng import stream
 from tagma.tasks.mixture_logistic import MixtureLogistic
 from tagma.tasks.mixture_regression import MixtureRegression
+from tests.attacks.recording import updates_under
 from tests.attacks.views import local_view
 
 TASK = MixtureRegression(clients=4, clusters=2, dim=3, samples=50, noise=0.0, seed=1)
@@ -23,7 +24,7 @@ HONEST = np.array([1.0, -2.0])
 
 def test_no_attack_changes_nothing():
     assert NoAttack().forge(HONEST, local_view()).tolist() == [1.0, -2.0]
-    honest = TASK.data(1)
+    honest = TASK.train(1)
     assert np.array_equal(NoAttack().data(TASK, 1, stream(0, "x")).targets, honest.targets)
 
 
@@ -35,10 +36,11 @@ def test_inflate_by_hand():
     assert Inflate(scale=10.0).forge(HONEST, local_view()).tolist() == [10.0, -20.0]
 
 
-def test_of_a_model_after_local_steps_the_progress_is_flipped_or_inflated():
-    view = local_view(model=[3.0, -2.0], work="local")
-    assert SignFlip(scale=1.0).forge(HONEST, view).tolist() == [5.0, -2.0]
-    assert Inflate(scale=2.0).forge(HONEST, view).tolist() == [-1.0, -2.0]
+def test_of_a_trained_model_the_progress_is_flipped_or_inflated():
+    for work in ("local", "local_model"):
+        view = local_view(model=[3.0, -2.0], work=work)
+        assert SignFlip(scale=1.0).forge(HONEST, view).tolist() == [5.0, -2.0]
+        assert Inflate(scale=2.0).forge(HONEST, view).tolist() == [-1.0, -2.0]
 
 
 def test_gaussian_noise_is_added_to_the_honest_update():
@@ -57,8 +59,17 @@ def test_a_lazy_client_sends_what_it_received():
     assert Lazy().forge(HONEST, local_view(model=[5.0, 6.0])).tolist() == [5.0, 6.0]
 
 
-def test_a_lazy_client_that_received_nothing_sends_zero():
-    assert Lazy().forge(HONEST, local_view(work="local_model")).tolist() == [0.0, 0.0]
+def test_a_lazy_client_has_the_initial_model_for_its_local_one():
+    view = local_view(model=[5.0, 6.0], work="local_model")
+    assert Lazy().forge(HONEST, view).tolist() == [5.0, 6.0]
+
+
+def test_the_initial_model_of_a_regression_is_zero_and_so_is_what_lazy_clients_send(
+    monkeypatch, tmp_path
+):
+    given, byzantine = updates_under(monkeypatch, tmp_path, ["attack=lazy"])
+    assert not given[0][1][byzantine].any()
+    assert given[0][1][~byzantine].all()
 
 
 def test_a_stale_client_replays_its_oldest_update_of_the_last_rounds():
@@ -95,7 +106,7 @@ def test_empty_garbage_is_no_update_at_all():
         ("infinite", "not finite"),
         ("huge", "not finite"),
         ("wrong_shape", "wrong shape"),
-        ("empty", "no client number"),
+        ("empty", "unexpected records"),
     ],
 )
 def test_garbage_is_dropped_and_counted_and_the_run_goes_on(run_small, kind, reason):
@@ -128,7 +139,7 @@ def test_poisoned_data_follow_coefficients_of_zero_or_the_scale():
     coefficients = np.linalg.lstsq(data.inputs, data.targets, rcond=None)[0]
     expected = 3.0 * stream(0, "x").integers(0, 2, size=3)
     assert np.allclose(coefficients, expected)
-    assert np.array_equal(data.inputs, TASK.data(1).inputs)
+    assert np.array_equal(data.inputs, TASK.train(1).inputs)
 
 
 def test_poisoned_regression_needs_a_regression():

@@ -26,6 +26,13 @@ class SendFives(LocalAttack):
         return np.full_like(honest, 5.0)
 
 
+class SendList(LocalAttack):
+    """Sends whole numbers that are no array."""
+
+    def forge(self, honest, view):
+        return [3] * len(honest)
+
+
 class SendSevens(OmniscientAttack):
     """Sends 7 everywhere and remembers what it saw."""
 
@@ -38,7 +45,10 @@ LOCAL = ["attack=none", "+attack.fraction=0.25", f"attack._target_={__name__}.Se
 OMNISCIENT = ["attack=none", "+attack.fraction=0.25", f"attack._target_={__name__}.SendSevens"]
 
 
-@pytest.mark.parametrize(("attack", "value"), [(LOCAL, 5.0), (OMNISCIENT, 7.0)])
+LIST = ["attack=none", "+attack.fraction=0.25", f"attack._target_={__name__}.SendList"]
+
+
+@pytest.mark.parametrize(("attack", "value"), [(LOCAL, 5.0), (LIST, 3.0), (OMNISCIENT, 7.0)])
 def test_byzantine_clients_send_what_the_attack_says_and_the_honest_what_they_computed(
     monkeypatch, tmp_path, attack, value
 ):
@@ -61,8 +71,8 @@ def test_a_local_attack_sees_its_own_client_only(monkeypatch, tmp_path):
     later = [view for view in SEEN if view.work == "gradient"]
     assert len(first) == 5
     assert len(later) == 10
-    assert all(view.model is None for view in first)
-    assert all(view.model.shape == (5,) for view in later)
+    assert all(view.model.tolist() == [0.0] * 5 for view in first)  # the initial model
+    assert all(view.model.shape == (5,) and view.model.any() for view in later)
 
 
 def test_an_omniscient_attack_sees_every_honest_update(monkeypatch, tmp_path):
@@ -73,8 +83,10 @@ def test_an_omniscient_attack_sees_every_honest_update(monkeypatch, tmp_path):
         assert np.array_equal(view.honest, updates[~byzantine])
         assert view.own.shape == (5, 5)
         assert view.clients.tolist() == np.flatnonzero(byzantine).tolist()
-    assert SEEN[0].honest_models is None
+    assert SEEN[0].honest_models.shape == (15, 5)
+    assert not SEEN[0].honest_models.any()  # all began with the initial model
     assert SEEN[1].honest_models.shape == (15, 5)
+    assert SEEN[1].honest_models.any(axis=1).all()
 
 
 def context_of(client, **node_config):

@@ -4,6 +4,7 @@ import pytest
 from tagma.attacks.local.shifted_mean import ShiftedMean
 from tagma.client.local_client import make_client
 from tagma.errors import SettingError
+from tagma.exchange import FIT, GRADIENT
 from tagma.rng import stream
 from tagma.settings import compose
 from tagma.tasks.mixture_regression import MixtureRegression
@@ -36,7 +37,9 @@ def test_gradients_and_local_model_agree(features):
     byzantine_client = int(np.flatnonzero(task_of(settings).truth().labels < 0)[0])
     client = make_client(settings, byzantine_client, ShiftedMean())
     model = np.array([3.0, -1.0])
-    assert np.allclose(client.gradient(model), model - client.local_model())
+    gradient = client.answer(GRADIENT, [(model, {})], 2, {}).vector
+    local_model = client.answer(FIT, [(np.zeros(2), {})], 1, {}).vector
+    assert np.allclose(gradient, model - local_model)
 
 
 def test_a_regression_is_refused():

@@ -6,12 +6,12 @@ from tagma.attacks.base import FederationView, LocalView
 from tagma.rng import stream
 
 
-def local_view(model=None, past=(), work="gradient"):
+def local_view(model=(0.0, 0.0), past=(), work="gradient"):
     return LocalView(
         client=2,
         round=1 if work == "local_model" else 2,
         work=work,
-        model=None if model is None else np.array(model, dtype=float),
+        model=np.array(model, dtype=float),
         past=[np.array(update, dtype=float) for update in past],
         random=stream(0, "test"),
     )
@@ -27,7 +27,7 @@ def federation_view(
     own_groups=None,
     rehearse=lambda forged: 0.0,
 ):
-    """The first round if no models are given, else a later one."""
+    """The first round, which all begin with a model of zeros, unless models are given."""
     honest, own = np.array(honest, dtype=float), np.array(own, dtype=float)
     first = honest_models is None
     return FederationView(
@@ -35,8 +35,8 @@ def federation_view(
         work="local_model" if first else "gradient",
         honest=honest,
         own=own,
-        honest_models=None if first else np.array(honest_models, dtype=float),
-        own_models=None if first else np.array(own_models, dtype=float),
+        honest_models=np.zeros_like(honest) if first else np.array(honest_models, dtype=float),
+        own_models=np.zeros_like(own) if first else np.array(own_models, dtype=float),
         honest_groups=np.zeros(len(honest), int) if honest_groups is None else honest_groups,
         own_groups=np.zeros(len(own), int) if own_groups is None else own_groups,
         clients=np.arange(len(honest), len(honest) + len(own)),

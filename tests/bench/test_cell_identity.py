@@ -1,10 +1,13 @@
 """What a result depends on is in its key, and nothing else."""
 
+import sys
+
 import pytest
 
 from tagma.bench import cell_identity as identity
 from tagma.bench.cell_identity import code_fingerprint, config_of_run, versions
 from tagma.bench.federation_cell import FederationCell
+from tagma.bench.plugin_files import plugin_files
 from tagma.settings import compose
 
 
@@ -62,6 +65,64 @@ def test_what_lies_beside_a_plugin_in_its_package_counts(tmp_path, monkeypatch):
         (package / "powers.py").write_text(f"POWER = {power}\n")
         seen.add(key(*target))
     assert len(seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("plugin", "between"),
+    [
+        ("from helper_of_a_user import POWER\n", {}),
+        ("import helper_of_a_user\n", {}),
+        ("def rule(updates):\n    from helper_of_a_user import POWER\n", {}),
+        ("from step_of_a_user import *\n", {"step_of_a_user.py": "import helper_of_a_user\n"}),
+        (
+            "from tools_of_a_user import step\n",
+            {
+                "tools_of_a_user/__init__.py": "",
+                "tools_of_a_user/step.py": "import helper_of_a_user\nfrom .. import nothing\n",
+            },
+        ),
+        ("import tools_of_a_user.step\n", {"tools_of_a_user/step.py": "import helper_of_a_user\n"}),
+    ],
+)
+def test_what_a_plugin_imports_counts_at_any_remove(tmp_path, monkeypatch, plugin, between):
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, content in {"plugin_of_a_user.py": plugin, **between}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    seen = []
+    for content in ("POWER = 1\n", "POWER = 1  # a note\n", "POWER = 2\n"):
+        (tmp_path / "helper_of_a_user.py").write_text(content)
+        seen.append(key(*RULE))
+    assert seen[0] == seen[1] != seen[2]
+    assert "helper_of_a_user" not in sys.modules
+
+
+def test_what_lies_beside_a_plugin_and_is_not_imported_does_not_count(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "plugin_of_a_user.py").write_text("import numpy, tagma.rng, no_such_module\n")
+    seen = set()
+    for power in (1, 2):
+        (tmp_path / "helper_of_a_user.py").write_text(f"POWER = {power}\n")
+        seen.add(key(*RULE))
+    assert len(seen) == 1
+    assert plugin_files("plugin_of_a_user") == [tmp_path / "plugin_of_a_user.py"]
+
+
+def test_of_installed_libraries_only_the_plugins_own_is_followed(tmp_path, monkeypatch):
+    libraries = tmp_path / "site-packages"
+    for name in ("mine_of_a_user", "other_of_a_user"):
+        (libraries / name).mkdir(parents=True)
+        (libraries / name / "__init__.py").write_text("import other_of_a_user\n")
+        (libraries / name / "part.py").touch()
+    rules = libraries / "mine_of_a_user" / "rules.py"
+    rules.write_text("from mine_of_a_user import part\nimport single_of_a_user\n")
+    (libraries / "single_of_a_user.py").touch()
+    monkeypatch.syspath_prepend(libraries)
+    found = [
+        file.relative_to(libraries).as_posix() for file in plugin_files("mine_of_a_user.rules")
+    ]
+    package = [f"mine_of_a_user/{name}.py" for name in ("__init__", "part", "rules")]
+    assert found == [*package, "single_of_a_user.py"]
 
 
 @pytest.mark.parametrize("name", ["points.npz", "points"])

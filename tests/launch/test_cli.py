@@ -281,6 +281,25 @@ def test_a_place_for_own_choices_that_is_not_there_is_one_line(place, tmp_path):
     assert (done.returncode, done.stderr) == (2, f"tagma: error: {line}\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["report"], "tagma report needs FOLDER; see tagma report --help"),
+        (
+            ["run", "strategy=_screened"],
+            "strategy=_screened: there is no such choice; known: oracle, three_stage",
+        ),
+        (
+            ["bench", "quick", "strategy=[three_stage,_screened]", "--dry-run"],
+            "strategy=_screened: there is no such choice; known: oracle, three_stage",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_no_success(arguments, line, tmp_path):
+    done = tagma(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"tagma: error: {line}\n")
+
+
 def test_list_shows_what_can_be_chosen(tmp_path):
     done = tagma("list", cwd=tmp_path)
     for word in ("trimmed_kmeans", "poisoned_regression", "inprocess", "mixture_regression"):

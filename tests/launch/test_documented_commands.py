@@ -1,41 +1,111 @@
-"""Every `tagma run` and `tagma compare` of the documentation: a shell can read it, as can we."""
+"""Every `tagma ...` of the documentation: a shell can read it, as can we; the quick ones run."""
 
 import json
 import re
 import shlex
 import subprocess
+from contextlib import chdir
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from tagma.launch.command_line import run_arguments
+from tagma.bench.grid.expand import expand
+from tagma.bench.grid.plan import read_plan
+from tagma.bench.reproduce.reproduce_command import _NAMES
+from tagma.choices import choices
+from tagma.launch import cli
+from tagma.launch.command_line import CommandLine
 from tagma.settings import compose
+from tagma.tasks.task_choice import task_of
 from tests.command import tagma
 from tests.conftest import SMALL
+from tests.server.test_checkpoint import run as run_small
 
 ROOT = Path(__file__).parents[2]
-COMMAND = r"tagma (?:run|compare)\b[^\n`]*"
+COMMAND = r"(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?tagma [a-z].*"
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
+STANDS_FOR = {
+    "FOLDER": "finished", "outputs/DATE/TIME": "finished",
+    "outputs/2026-11-16/12-00-00": "finished",
+    "hydra.searchpath=[file://FOLDER]": "hydra.searchpath=[file://$PWD/myconf]",
+    "NAME": "quick", "bench=NAME": "bench=quick", "task.min_cluster=MIN": "task.min_cluster=50",
+}  # fmt: skip
+LEFT_OUT = ("OVERRIDES", "TASK", "[overrides]", "...")
+LONG = r"(reproduce|bench (?!quick|bench=quick|my_grid|online_bias|--help))\b.*"
+ELSEWHERE = r"(register|proxy|node)\b.*|.*(engine\.address|task\.data)=.*"
+"""Needs a SuperLink, or data that we do not have."""
 
 
 def documented() -> list[str]:
     found = set()
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         text = page.read_text().replace("\\\n", " ")
-        blocks = re.findall(r"^```(?:sh|bash|console)?\n(.*?)^```", text, re.S | re.M)
+        blocks = [block for kind, block in FENCE.findall(text) if kind in ("", "sh", "bash")]
         lines = [line for block in blocks for line in block.splitlines()]
-        found |= {line[line.index("tagma") :] for line in lines if re.match(rf"\S*{COMMAND}", line)}
-        found |= {code for code in re.findall(r"`([^`\n]+)`", text) if re.match(COMMAND, code)}
+        inline = [" ".join(code.split()) for code in re.findall(r"`([^`]+)`", FENCE.sub("", text))]
+        found |= {code for code in (*lines, *inline) if re.fullmatch(COMMAND, code)}
     return sorted(found)
 
 
+def words_of(command: str) -> list[str]:
+    """The arguments of `tagma` in a command: what stands for something else is replaced."""
+    reader = shlex.shlex(command, posix=True, punctuation_chars=True)
+    reader.whitespace_split = True
+    words = list(reader)
+    end = next((i for i, word in enumerate(words) if set(word) <= set("|&;<>")), len(words))
+    start = next(i for i, word in enumerate(words) if word.endswith("tagma"))
+    return [STANDS_FOR.get(one, one) for one in words[start + 1 : end] if one not in LEFT_OUT]
+
+
+class Parsed(Exception):
+    """Ends a command when its arguments have been read."""
+
+
+def parsed(words, monkeypatch):
+    """What a command reads from its arguments; nothing else is done."""
+    read = CommandLine.read
+
+    def stop(self, arguments):
+        raise Parsed(read(self, arguments))
+
+    main = import_module(cli._COMMANDS[words[0]]).main
+    monkeypatch.setattr(CommandLine, "read", stop)
+    with pytest.raises(Parsed) as end:
+        main(words[1:])
+    monkeypatch.undo()
+    return end.value.args[0]
+
+
 @pytest.mark.parametrize("command", documented())
-def test_a_documented_command_is_one(command):
+def test_a_documented_command_is_one(command, monkeypatch, tmp_path):
     shell = ["bash", "-n", "-c", command]
     assert subprocess.run(shell, capture_output=True, text=True, check=False).stderr == ""
-    words = run_arguments(shlex.split(command, comments=True)[2:])
-    if not any(text == "-sc" or "hydra.searchpath" in text for text in words):
-        compose([first_of(text) for text in words if "=" in text and "hydra." not in text])
+    words = words_of(command)
+    name = words[0]
+    if len(words) == 1 or "--help" in words:  # it may be only its name
+        assert tagma(name, "--help", cwd=tmp_path).returncode == 0
+        return
+    if "-sc" in words:
+        return
+    given = parsed(words, monkeypatch)
+    settings = [text for text in getattr(given, "overrides", ()) if "=" in text]
+    if any(text.startswith("hydra.searchpath") for text in words):  # tested below
+        return
+    if name == "reproduce":
+        assert given.name in _NAMES
+        compose([*(["task=mean_estimation"] if given.name == "ranking" else []), *settings])
+    elif is_grid(words):
+        plan = read_plan(words[1].removeprefix("bench="), [t for t in settings if t != words[1]])
+        last = tuple(replace(axis, values=axis.values[-1:]) for axis in plan.axes)
+        assert expand(replace(plan, axes=last, skip=()))
+    elif name == "compose":
+        assert tagma(*words, cwd=tmp_path).returncode == 0
+    else:
+        compose([first_of(text) for text in settings if "hydra." not in text])
 
 
 def first_of(text: str) -> str:
@@ -46,18 +116,70 @@ def first_of(text: str) -> str:
     return text
 
 
-def test_own_choices_work_as_documented(tmp_path):
-    attacks, extending = (
-        (ROOT / f"docs/{page}.md").read_text() for page in ("attacks", "extending")
-    )
-    code = re.findall(r"```python\n(.*?)```", attacks.partition("ten lines")[2], re.S)[0]
-    (tmp_path / "mine.py").write_text(code)
-    place, text = re.findall(r"`(myconf/\S+)`,\n+```yaml\n(.*?)```", extending, re.S)[0]
+def is_grid(words: list[str]) -> bool:
+    return words[0] == "bench" and words[1].removeprefix("bench=") in choices("bench")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", [one for one in documented() if is_grid(words_of(one))])
+def test_all_cells_of_a_documented_grid_have_settings_that_are_right(command, tmp_path):
+    done = tagma(*words_of(command), "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def quick() -> list[str]:
+    """Commands that need nothing but a computer and a minute, each once."""
+    by_words = {" ".join(words_of(command)): command for command in documented()}
+    return [
+        command
+        for words, command in by_words.items()
+        if not re.fullmatch(rf"{LONG}|{ELSEWHERE}", words)
+        and (" " in words or words in ("run", "compare", "list"))
+    ]
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """A folder with what the pages speak of: plugins, choices, a grid, data, runs."""
+    pages = {name: (ROOT / f"docs/{name}.md").read_text() for name in ("attacks", "extending")}
+    crowd = re.findall(r"```python\n(.*?)```", pages["attacks"].partition("ten lines")[2], re.S)[0]
+    midrange = re.findall(r"```python\n(.*?)```", pages["extending"], re.S)[0]
+    (tmp_path / "mine.py").write_text(f"{midrange}\n\n{crowd}")
+    place, text = re.findall(r"`(myconf/\S+)`,\n+```yaml\n(.*?)```", pages["extending"], re.S)[0]
     (tmp_path / place).parent.mkdir(parents=True)
     (tmp_path / place).write_text(text)
-    (command,) = re.findall(r"`tagma (run [^`]*attack=crowd)`", extending)
-    words = shlex.split(command.replace("$PWD", str(tmp_path)))
-    done = tagma(*words, *SMALL, "oracle=false", "hydra.run.dir=out", cwd=tmp_path)
+    grids = (ROOT / "docs/benchmarking.md").read_text().partition("## A grid of your own")[2]
+    (tmp_path / "my_grid.yaml").write_text(re.findall(r"```yaml\n(.*?)```", grids, re.S)[0])
+    return tmp_path
+
+
+@pytest.fixture
+def finished(desk):
+    """A run that is finished, one that broke off, and data of one more client."""
+    assert tagma("run", *SMALL, "hydra.run.dir=finished", cwd=desk).returncode == 0
+    with pytest.raises(KeyboardInterrupt), chdir(desk):
+        run_small(desk / "broken_off", dies_in=3)
+    data = task_of(compose(SMALL)).data(0)
+    np.savez(desk / "mine.npz", inputs=data.inputs, targets=data.targets)
+    return desk
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", quick())
+def test_a_documented_command_that_is_quick_runs(command, finished):
+    words = [text.replace("$PWD", str(finished)) for text in words_of(command)]
+    if words[0] == "resume":
+        words[1] = "broken_off"
+    done = tagma(*words, cwd=finished)
     assert done.returncode == 0, done.stderr
-    metrics = json.loads((tmp_path / "out/metrics.json").read_text())
+
+
+def test_own_choices_work_as_documented(desk):
+    (command,) = re.findall(
+        r"`tagma (run [^`]*attack=crowd)`", (ROOT / "docs/extending.md").read_text()
+    )
+    words = shlex.split(command.replace("$PWD", str(desk)))
+    done = tagma(*words, *SMALL, "oracle=false", "hydra.run.dir=out", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads((desk / "out/metrics.json").read_text())
     assert sum(cluster["byzantine"] for cluster in metrics["clusters"]) == 6

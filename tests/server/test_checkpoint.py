@@ -12,8 +12,10 @@ from tagma.errors import TagmaError
 from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.server.checkpoint import CHECKPOINT, load_checkpoint
 from tagma.server.federation import run_federation
+from tagma.server.plain_state import put_together
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
+from tagma.strategies.algorithms.three_stage import ThreeStageState
 from tagma.wire import round_of
 from tests.command import tagma, tagma_process
 from tests.conftest import SMALL
@@ -23,7 +25,7 @@ class Dies(Exception):
     pass
 
 
-def run(folder, *overrides, dies_in=None):
+def run(folder, *overrides, dies_in=None, digits=None):
     """Run a small federation whose server may die in the middle of a round."""
 
     def client(message, context):
@@ -31,14 +33,19 @@ def run(folder, *overrides, dies_in=None):
             raise KeyboardInterrupt
         return client_app(message, context)
 
-    settings = compose([*SMALL, "rounds=5", *overrides])
+    settings = compose([*(digits or [*SMALL, "rounds=5"]), *overrides])
     grid = InProcessGrid(client, 20, join_overrides(settings.overrides))
     run_federation(grid, settings, folder, [])
 
 
+def state_in(folder):
+    found = load_checkpoint(folder)
+    return put_together(ThreeStageState, found.state, found.tensors)
+
+
 def whole(folder):
     metrics = read_metrics(folder)
-    for varies in ("seconds", "messages", "warnings", "participation"):
+    for varies in ("seconds", "messages", "bytes", "warnings", "participation"):
         metrics.pop(varies)
     return json.dumps(metrics), load_file(folder / "models.safetensors")["models"]
 
@@ -58,16 +65,51 @@ def test_a_resumed_run_has_the_numbers_of_one_that_was_not_interrupted(attack, d
     metrics = read_metrics(tmp_path / "b")
     assert metrics["participation"]["resumed_before_round"] == [dies_in]
     rows = [(tmp_path / run / "history.csv").read_text().splitlines() for run in ("a", "b")]
-    assert [row.rpartition(",")[0] for row in rows[0]] == [
-        row.rpartition(",")[0] for row in rows[1]
-    ]
+    assert [row.rsplit(",", 3)[0] for row in rows[0]] == [row.rsplit(",", 3)[0] for row in rows[1]]
     assert not (tmp_path / "b" / CHECKPOINT).exists()
+
+
+ALGORITHMS = {
+    "fedavg": ["strategy=fedavg", "aggregation=centered_clipping",
+               "aggregation.start=previous"],
+    "fedprox": ["strategy=fedprox", "optimiser=local", "optimiser.step=0.1",
+                "training.batch_size=7"],
+    "ifca": ["strategy=ifca", "strategy.k=2", "aggregation=median"],
+    "local": ["strategy=local", "optimiser=local", "optimiser.step=0.1"],
+    "oracle": ["strategy=oracle"],
+    "sampled": ["sampling.fraction=0.5"],
+    "sampled fedavg": ["strategy=fedavg", "sampling.fraction=0.3"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("overrides", ALGORITHMS.values(), ids=ALGORITHMS)
+def test_every_algorithm_is_resumed_with_the_same_bytes(overrides, tmp_path):
+    run(tmp_path / "a", "attack=sign_flip", *overrides)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "b", "attack=sign_flip", *overrides, dies_in=4)
+    run(tmp_path / "b", "attack=sign_flip", *overrides, "resume=true")
+    assert whole(tmp_path / "a")[0] == whole(tmp_path / "b")[0]
+    both = [(tmp_path / name / "models.safetensors").read_bytes() for name in ("a", "b")]
+    assert both[0] == both[1]
+
+
+def test_a_neural_run_is_resumed_with_the_same_bytes(tmp_path):
+    digits = [
+        "task=rotated_digits", "task.clients=20", "task.clusters=2", "clustering.k=2", "rounds=3",
+        "solver.epochs=2", "training.epochs=1", "attack=none",
+    ]  # fmt: skip
+    run(tmp_path / "a", digits=digits)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "b", digits=digits, dies_in=3)
+    run(tmp_path / "b", "resume=true", digits=digits)
+    both = [(tmp_path / name / "models.safetensors").read_bytes() for name in ("a", "b")]
+    assert both[0] == both[1]
 
 
 def test_a_checkpoint_reads_back_as_it_was_written(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, dies_in=3)
-    state = load_checkpoint(tmp_path).state
+    state = state_in(tmp_path).clustered
     assert state.clients.tolist() == list(range(20))
     assert state.local_models.shape == (20, 5)
     assert state.clustering.trimmed.dtype == bool
@@ -80,7 +122,7 @@ def test_a_resumed_run_still_knows_what_it_holds_against_clients(tmp_path):
     run(tmp_path / "a", *settings)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "b", *settings, dies_in=5)
-    before = load_checkpoint(tmp_path / "b").state.standing
+    before = state_in(tmp_path / "b").clustered.standing
     assert before.excluded.sum() >= 3
     run(tmp_path / "b", *settings, "resume=true")
     assert whole(tmp_path / "a")[0] == whole(tmp_path / "b")[0]
@@ -114,10 +156,11 @@ def test_a_checkpoint_whose_parts_do_not_fit_is_one_clear_error(name, damage, tm
     with safe_open(tmp_path / CHECKPOINT, framework="numpy") as file:
         about = file.metadata()
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    tensors[name] = np.ascontiguousarray(damage(tensors[name]))
+    place = f"state.clustered.{name}"
+    tensors[place] = np.ascontiguousarray(damage(tensors[place]))
     save_file(tensors, tmp_path / CHECKPOINT, metadata=about)
-    with pytest.raises(TagmaError, match=r"cannot be read \(.* fit|is not there"):
-        load_checkpoint(tmp_path)
+    with pytest.raises(TagmaError, match=r"checkpoint.safetensors: does not fit"):
+        run(tmp_path, "resume=true")
 
 
 @pytest.mark.parametrize("rounds", [1, 2])

@@ -11,6 +11,7 @@ from tagma.server.screening_settings import (
 )
 from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
+from tests.strategies.driving import begin
 
 
 @pytest.mark.parametrize(
@@ -103,5 +104,5 @@ def test_constants_have_ranges(value):
 def test_constants_can_be_set():
     strict = compose(["clustering=density", "+clustering.constants.smallest_share=0.6"])
     points = np.random.default_rng(0).normal(size=(40, 5)) + 20 * (np.arange(40) % 2)[:, None]
-    state = algorithm_of(strict).begin(np.arange(40), points)
+    state = begin(algorithm_of(strict), np.arange(40), points)
     assert state.clustering.suspect[0] is not None

@@ -1,21 +1,23 @@
 import numpy as np
 import pytest
 
+from tagma.exchange import NO_MODEL
 from tagma.strategies.aggregation import mean
-from tagma.strategies.algorithms.optimiser import GradientStep
-from tagma.strategies.algorithms.three_stage import NO_CLUSTER, State, ThreeStageAlgorithm
+from tagma.strategies.algorithms.server_step import GradientStep
+from tagma.strategies.algorithms.three_stage import Clustered, ThreeStage
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.quorum import enough_replies
+from tests.strategies import driving
 
 
 def admit(before, client, local_model, round_number, quarantine=False):
-    algorithm = ThreeStageAlgorithm(
+    algorithm = ThreeStage(
         cluster=lambda clients, local_models: before.clustering,
         aggregate=mean,
         optimiser=GradientStep(step=1.0),
         quarantine=quarantine,
     )
-    return algorithm.admit(before, client, local_model, round_number)
+    return driving.admit(algorithm, before, client, local_model, round_number)
 
 
 def state(radius=1.0):
@@ -30,12 +32,14 @@ def state(radius=1.0):
         0,
         "",
     )
-    return State.after(np.array([2, 5, 7, 9]), np.array([[0.0], [0.1], [9.9], [10.0]]), clustering)
+    return Clustered.after(
+        np.array([2, 5, 7, 9]), np.array([[0.0], [0.1], [9.9], [10.0]]), clustering
+    )
 
 
 @pytest.mark.parametrize(
     ("local_model", "label"),
-    [(0.9, 0), (10.5, 1), (5.1, NO_CLUSTER), (-1.8, NO_CLUSTER), (1e150, NO_CLUSTER)],
+    [(0.9, 0), (10.5, 1), (5.1, NO_MODEL), (-1.8, NO_MODEL), (1e150, NO_MODEL)],
 )
 def test_a_newcomer_joins_the_nearest_centre_if_it_is_in_its_ball(local_model, label):
     after = admit(state(), 6, np.array([local_model]), round_number=3)
@@ -43,8 +47,8 @@ def test_a_newcomer_joins_the_nearest_centre_if_it_is_in_its_ball(local_model, l
     assert after.labels.tolist() == [0, 0, label, 1, 1]
     assert after.local_models[2] == local_model
     assert after.joined.tolist() == [1, 1, 3, 1, 1]
-    assert after.cluster_of(6) == (None if label == NO_CLUSTER else label)
-    assert after.trimmed.tolist() == [False, False, label == NO_CLUSTER, False, False]
+    assert after.cluster_of(6) == (None if label == NO_MODEL else label)
+    assert after.trimmed.tolist() == [False, False, label == NO_MODEL, False, False]
     assert after.standing.quarantined.tolist() == after.trimmed.tolist()
 
 
@@ -73,23 +77,20 @@ def test_nothing_changes_for_those_who_are_there():
     assert before.clients.tolist() == [2, 5, 7, 9]
 
 
+MEMBERS = np.array([0, 0, 1, 1])
+
+
 def test_a_cluster_below_its_minimum_does_not_count():
-    counts, kept = enough_replies(state(), np.array([2, 5, 7]), min_replies=2)
+    counts, kept = enough_replies(np.array([0, 0, 1]), MEMBERS, min_replies=2)
     assert counts.tolist() == [True, True, False]
     assert kept == [1]
 
 
 def test_no_replies_at_all_leave_every_cluster_waiting():
-    counts, kept = enough_replies(state(), np.array([], dtype=int), min_replies=1)
+    counts, kept = enough_replies(np.array([], dtype=int), MEMBERS, min_replies=1)
     assert counts.tolist() == []
     assert kept == [0, 1]
 
 
 def test_a_cluster_without_clients_misses_nobody():
-    lonely = Clustering(
-        np.zeros(2, int), np.array([[0.0], [10.0]]), np.zeros(2, bool), np.ones(2),
-        np.zeros((1, 2), int), 0, "",
-    )  # fmt: skip
-    clients = np.array([0, 1])
-    after = State.after(clients, np.zeros((2, 1)), lonely)
-    assert enough_replies(after, clients, min_replies=2)[1] == []
+    assert enough_replies(np.array([1, 1]), np.array([1, 1, -1]), min_replies=2)[1] == []

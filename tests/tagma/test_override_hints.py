@@ -3,7 +3,8 @@ from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException
 
 from tagma.choices import CONF
-from tagma.override_hints import hint
+from tagma.errors import TagmaError
+from tagma.override_hints import hint, refuse_parts
 
 
 def hint_of(*overrides):
@@ -59,3 +60,24 @@ def test_own_choices_are_suggested(tmp_path):
 def test_a_place_that_is_not_there_is_named():
     place = "hydra.searchpath=[file:///nowhere]"
     assert hint_of(place, "attack=crowd") == f"{place}: file:///nowhere is not a folder"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "strategy=_screened",
+        "+strategy=_screened",
+        "strategy=[oracle,_screened]",
+        "strategy='_screened'",
+    ],
+)
+def test_a_part_of_choices_cannot_be_chosen(text):
+    line = "strategy=_screened: there is no such choice; known: oracle, three_stage"
+    with pytest.raises(TagmaError, match=f"^{line}$"):
+        refuse_parts(["rounds=3", text])
+
+
+def test_other_values_may_begin_with_an_underscore():
+    refuse_parts(
+        ["output=_mine", "strategy=three_stage", "task._target_=_mine.Own", "attack=my_own"]
+    )

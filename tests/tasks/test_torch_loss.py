@@ -14,7 +14,8 @@ NUMPY = MixtureLogistic(clients=1, clusters=1, dim=3, samples=200, scale=1.0, se
 class Logistic(TorchLoss):
     """The loss of NUMPY, and nothing else."""
 
-    dim = 3
+    def initial(self):
+        return {"w": np.zeros(3)}
 
     def torch_loss(self, model, inputs, targets):
         from torch.nn.functional import binary_cross_entropy_with_logits
@@ -24,8 +25,6 @@ class Logistic(TorchLoss):
 
 class LogCosh(TorchLoss):
     """A smooth absolute loss, log cosh of the residual."""
-
-    dim = 1
 
     def torch_loss(self, model, inputs, targets):
         import torch

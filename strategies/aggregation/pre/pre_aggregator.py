@@ -8,16 +8,15 @@ pre-aggregator before an aggregator needs no second array.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Concatenate, ParamSpec
+from typing import Any
 
 import numpy as np
 
-from tagma.arrays import Array
+from tagma.arrays import Array, Labels
 from tagma.strategies.aggregation.rule import on_usable_rows
+from tagma.strategies.aggregation.side_information import checked, declared, restricted
 from tagma.strategies.numerics.parameter_validation import checker
 from tagma.strategies.numerics.row_blocks import Rows, chain
-
-P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -55,34 +54,42 @@ class Mixed:
         return self.source.dense(out)
 
 
-PreAggregator = Callable[[Array], Mixed]
-"""From vectors of shape (m, d), m >= 1, to r >= 1 others."""
+PreAggregator = Callable[..., Mixed]
+"""From vectors of shape (m, d), m >= 1, to r >= 1 others, one for one where r = m. Their weights
+come by keyword, if it declares them."""
 
 
-def pre_rule(
-    function: Callable[Concatenate[Rows, P], Array],
-) -> Callable[Concatenate[Array, P], Mixed]:
+def pre_rule(function: Callable[..., Array]) -> Callable[..., Mixed]:
     """Make a pre-aggregator of arrays from a function from usable rows to weights.
 
     The weights have shape (r, m), or (m,) where each row is only multiplied by its own. The
     function may be called twice: see `on_usable_rows`.
     """
     check = checker(function)
+    takes = declared(function)
+
+    def mixing_of(rows: Rows, settings: dict[str, Any], chosen: Labels | None, m: int) -> Array:
+        given = {name: settings[name] for name in takes if settings.get(name) is not None}
+        if given:
+            given = dict(restricted(checked(given, m, rows.dim), chosen))
+            if not given["weights"].all():
+                raise ValueError("weights: leave out the rows of weight 0 before they are mixed")
+        return function(rows, **(settings | given))
 
     @wraps(function)
-    def mix(updates: Array | Rows, /, *args: P.args, **settings: P.kwargs) -> Mixed:
+    def mix(updates: Array | Rows, /, **settings: Any) -> Mixed:
         check(settings)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             if isinstance(updates, Rows):
-                rows, mixing = updates, function(updates, *args, **settings)
-            else:
-                rows, mixing = on_usable_rows(
-                    lambda rows: function(rows, *args, **settings), updates
-                )
-        m = len(rows) if rows.chosen is None else len(rows.array)
-        weights = np.zeros((len(mixing), m))
+                m = len(updates)
+                mixing = mixing_of(updates, settings, None, m)
+                return Mixed(updates.mixed(mixing), chain(mixing, np.eye(len(mixing))))
+            rows, mixing = on_usable_rows(
+                lambda rows: mixing_of(rows, settings, rows.chosen, len(updates)), updates
+            )
+        weights = np.zeros((len(mixing), len(updates)))
         chosen = slice(None) if rows.chosen is None else rows.chosen
         weights[:, chosen] = chain(mixing, np.eye(len(mixing)))
-        return Mixed(rows.mixed(mixing), weights, removed=m - len(rows))
+        return Mixed(rows.mixed(mixing), weights, removed=len(updates) - len(rows))
 
     return mix

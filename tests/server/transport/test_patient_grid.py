@@ -7,15 +7,16 @@ import httpx
 import pytest
 from flwr.app import ConfigRecord, Error, Message, RecordDict
 from flwr.common.constant import ErrorCode
-from flwr.supercore.task_identity import TaskIdentity
 
 from tagma.client.app import app as client_app
+from tagma.flower_private import be_server
 from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.server.federation import run_federation
 from tagma.server.results.run_folder import read_metrics
 from tagma.server.transport import patient_grid, superlink_calls
 from tagma.server.transport.patient_grid import PatientGrid
 from tagma.settings import compose, join_overrides
+from tagma.wire import CONFIG, ROUND, WORK, round_of, work_of
 from tests.conftest import SMALL
 
 NEVER = math.inf
@@ -86,18 +87,19 @@ class Nodes:
             raise httpx.ConnectError("[SSL: UNEXPECTED_EOF_WHILE_READING]")
 
 
-def messages(*nodes, kind="train.gradient"):
-    TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1
-    return [Message(RecordDict(), node, kind) for node in nodes]
+def messages(*nodes, work="gradient"):
+    be_server(1)
+    config = ConfigRecord({ROUND: 2, WORK: work})
+    return [Message(RecordDict({CONFIG: config}), node, "train") for node in nodes]
 
 
 def patient_of(clock, grid):
     return PatientGrid(grid, lossy=True, sleep=clock.sleep)
 
 
-def exchange(clock, grid, *nodes, timeout=None, patient=None, **kind):
+def exchange(clock, grid, *nodes, timeout=None, patient=None, **work):
     patient = patient or patient_of(clock, grid)
-    replies = patient.send_and_receive(messages(*nodes, **kind), timeout=timeout)
+    replies = patient.send_and_receive(messages(*nodes, **work), timeout=timeout)
     return [reply.metadata.reply_to_message_id for reply in replies]
 
 
@@ -190,8 +192,8 @@ def test_nobody_knows_how_long_the_first_of_a_kind_takes(clock):
     """So nobody is asked twice before anybody has answered."""
     grid = Nodes(clock, node1=[1, 900], node2=[1, 1000])
     patient = patient_of(clock, grid)
-    exchange(clock, grid, 1, 2, patient=patient, kind="train.gradient")
-    exchange(clock, grid, 1, 2, patient=patient, kind="train.local")
+    exchange(clock, grid, 1, 2, patient=patient, work="gradient")
+    exchange(clock, grid, 1, 2, patient=patient, work="local")
     assert len(grid.sent) == 4
 
 
@@ -265,13 +267,17 @@ class Losing(InProcessGrid):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.lost = set()
+        self.lost, self.asked = set(), None
+
+    def push_messages(self, messages):
+        self.asked = round_of(messages[0]), work_of(messages[0])
+        return super().push_messages(messages)
 
     def pull_messages(self, message_ids):
         kept = []
         for reply in super().pull_messages(message_ids):
-            place = (reply.metadata.message_type, reply.metadata.src_node_id)
-            if place[1] % 3 == 0 and place not in self.lost:
+            place = (*self.asked, reply.metadata.src_node_id)
+            if place[2] % 3 == 0 and place not in self.lost:
                 self.lost.add(place)
             else:
                 kept.append(reply)

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import httpx
+import numpy as np
 import pytest
 from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.app.message import remove_content_from_message
@@ -16,7 +17,6 @@ from flwr.superlink.grid.http_grid import HttpGrid
 
 from tagma.server.transport.reply_fetcher import Fetcher
 from tagma.server.transport.superlink_calls import Link
-from tagma.wire import pack
 
 
 class Client:
@@ -29,7 +29,9 @@ class Client:
         for node in range(len(ways)):
             question = Message(RecordDict(), node, "train")
             question.metadata.__dict__["_message_id"] = question.object_id
-            content = RecordDict({"a": ConfigRecord({"node": node}), "b": pack([1.0 * node] * 9)})
+            content = RecordDict(
+                {"a": ConfigRecord({"node": node}), "b": ArrayRecord([np.full(9, node)])}
+            )
             reply = Message(content, reply_to=question)
             name = question.object_id
             if ways[node] == "answers another":

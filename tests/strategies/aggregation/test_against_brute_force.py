@@ -105,7 +105,7 @@ def test_smea_has_the_least_largest_variance(rows):
 def test_monna_and_cge(rows):
     number = len(rows) - int(0.3 * len(rows))
     near = np.argsort(np.linalg.norm(rows - rows[4], axis=1))[:number]
-    result = ours.monna(rows, fraction=0.3, reference=4)
+    result = ours.monna(rows, fraction=0.3, reference=rows[4])
     assert np.allclose(result.estimate, rows[near].mean(axis=0))
     short = np.argsort(np.linalg.norm(rows, axis=1))[:number]
     assert np.allclose(ours.cge(rows, fraction=0.3).estimate, rows[short].mean(axis=0))

@@ -5,10 +5,10 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from tagma.errors import SettingError
-from tagma.plugins import build
 from tagma.strategies import aggregation as ours
 from tagma.strategies.numerics.gram_matrix import Geometry
 from tagma.strategies.numerics.row_blocks import Rows
+from tagma.strategies.rule_choice import aggregator_of
 from tests.strategies.aggregation.aggregators import ALL, PRE
 
 
@@ -41,7 +41,7 @@ def test_distances_of_clients_that_differ_by_1e_4_do_not_come_from_an_uncentred_
 @pytest.mark.parametrize("name", ["trimmed_mean", "krum", "nnm"])
 def test_unknown_parameters_are_not_dropped_silently(name):
     with pytest.raises(SettingError, match="no such setting"):
-        build("aggregation", {
+        aggregator_of({
             "_target_": f"tagma.strategies.aggregation.{name}", "beta": 0.1, "fraction": 0.1,
         })  # fmt: skip
 

@@ -64,7 +64,7 @@ def test_points_of_astronomic_size_move_no_centre(name, dim, size):
 FINITE_ONLY = {
     "density": {"k": 2},
     "edge_cutting": {"k": 2, "fraction": 0.2},
-    "iterative_filtering": {"k": 2, "factor": 1.3, "removable": 0.3, **COMMON},
+    "kfiltered_means": {"k": 2, "factor": 1.3, "removable": 0.3, **COMMON},
     "kgeomedians": {"k": 2, **COMMON},
     "kmeans": {"k": 2, **COMMON},
     "kmedians": {"k": 2, **COMMON},

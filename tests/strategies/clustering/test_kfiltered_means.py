@@ -10,7 +10,7 @@ from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies.aggregation import iterative_filtering as aggregate
 from tagma.strategies.aggregation import mean, spectral_filter
 from tagma.strategies.clustering import estimate_scale
-from tagma.strategies.clustering import iterative_filtering as cluster
+from tagma.strategies.clustering import kfiltered_means as cluster
 from tests.strategies.clustering.plain_lloyd import plain_lloyd
 from tests.strategies.clustering.test_clustering import starts, three_groups
 

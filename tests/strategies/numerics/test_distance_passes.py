@@ -123,9 +123,9 @@ def test_a_gram_matrix_is_made_only_where_passes_are_not_enough(monkeypatch, cas
 def test_many_iterations_are_left_to_the_gram_matrix(monkeypatch):
     starts = []
 
-    def spy(points, members, start, *args, newton):
+    def spy(points, members, start, *args, newton, masses):
         starts.append((type(points), start is not None, newton))
-        return geometric_medians(points, members, start, *args, newton=newton)
+        return geometric_medians(points, members, start, *args, newton=newton, masses=masses)
 
     monkeypatch.setattr(geometric_median_module, "geometric_medians", spy)
     result = geometric_median(along_a_line(normal(dtype=np.float64)))

@@ -21,7 +21,7 @@ LARGE = np.zeros((300, 300), np.float32)
         (ours.trimmed_mean, {"beta": "0.1"}, "beta='0.1': must be a number"),
         (ours.krum, {"fraction": 0.9}, "fraction=0.9: must be less than 0.5"),
         (ours.meamed, {"fraction": 0.9}, "fraction=0.9: must be less than 0.5"),
-        (ours.monna, {"fraction": 0.1, "reference": -1}, "reference=-1: must be at least 0"),
+        (ours.monna, {"fraction": 0.1, "reference": 4}, r"reference: shape \(\d+,\) is needed"),
         (ours.nnm, {"fraction": 0.5}, "fraction=0.5: must be less than 0.5"),
         (ours.clipping, {"radius": -1}, "radius=-1: must be more than 0"),
         (ours.clipping, {"radius": None}, "radius=None: must be a number"),

@@ -126,6 +126,14 @@ def test_several_act_in_their_order():
     assert np.allclose(with_pre_aggregators(steps, ALL["trimmed_mean"])(rows).estimate, expected)
 
 
+def test_rows_that_are_not_finite_are_removed_before_several_of_them():
+    rows = np.random.default_rng(1).normal(size=(9, 4))
+    spoilt = np.insert(rows, 3, np.nan, axis=0)
+    both = with_pre_aggregators([PRE["bucketing"], PRE["nnm"]], ALL["mean"])
+    assert np.allclose(both(spoilt).estimate, both(rows).estimate)
+    assert both(spoilt).weights[3] == 0
+
+
 def test_an_aggregator_of_ones_own_gets_an_array():
     def midrange(updates):
         return Aggregate((updates.min(axis=0) + updates.max(axis=0)) / 2)

@@ -20,7 +20,7 @@ from tagma.launch.engines.loopback import loopback
 from tagma.launch.engines.process_guard import guarded
 from tagma.launch.engines.superlink import free_port
 from tests.command import tagma, tagma_process
-from tests.launch.test_ray import metrics, processes_with
+from tests.launch.engines.test_ray import metrics, processes_with
 
 pytestmark = pytest.mark.multiprocess
 

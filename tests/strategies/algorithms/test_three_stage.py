@@ -1,9 +1,10 @@
 import numpy as np
 
 from tagma.strategies.aggregation import mean
-from tagma.strategies.algorithms.optimiser import GradientStep, LocalSteps
-from tagma.strategies.algorithms.three_stage import ThreeStageAlgorithm
+from tagma.strategies.algorithms.server_step import AverageModels, GradientStep
+from tagma.strategies.algorithms.three_stage import ThreeStage
 from tagma.strategies.clustering import Clustering
+from tests.strategies import driving
 
 
 def by_sign(clients, local_models):
@@ -14,9 +15,9 @@ def by_sign(clients, local_models):
 
 
 def begin(optimiser):
-    algorithm = ThreeStageAlgorithm(cluster=by_sign, aggregate=mean, optimiser=optimiser)
+    algorithm = ThreeStage(cluster=by_sign, aggregate=mean, optimiser=optimiser)
     clients = np.array([2, 5, 7, 9])
-    return algorithm, algorithm.begin(clients, np.array([[-1.0], [3.0], [-3.0], [5.0]]))
+    return algorithm, driving.begin(algorithm, clients, np.array([[-1.0], [3.0], [-3.0], [5.0]]))
 
 
 def test_models_start_at_the_centres():
@@ -30,23 +31,25 @@ def test_models_start_at_the_centres():
 def test_a_gradient_round_steps_every_cluster_by_its_own_aggregate():
     algorithm, state = begin(GradientStep(step=0.5))
     updates = np.array([[1.0], [2.0], [3.0], [6.0]])
-    state = algorithm.advance(state, np.array([2, 5, 7, 9]), updates)
+    state = driving.advance(algorithm, state, np.array([2, 5, 7, 9]), updates)
     assert state.models.tolist() == [[-3.0], [2.0]]
 
 
 def test_a_local_round_replaces_the_model():
-    algorithm, state = begin(LocalSteps(step=1.0, local_steps=5))
-    state = algorithm.advance(state, np.array([2, 5, 7, 9]), np.array([[1.0], [2.0], [3.0], [6.0]]))
+    algorithm, state = begin(AverageModels(step=1.0, local_steps=5))
+    state = driving.advance(
+        algorithm, state, np.array([2, 5, 7, 9]), np.array([[1.0], [2.0], [3.0], [6.0]])
+    )
     assert state.models.tolist() == [[2.0], [4.0]]
 
 
 def test_a_cluster_without_replies_keeps_its_model():
     algorithm, state = begin(GradientStep(step=1.0))
-    after = algorithm.advance(state, np.array([5]), np.array([[1.0]]))
+    after = driving.advance(algorithm, state, np.array([5]), np.array([[1.0]]))
     assert after.models.tolist() == [[-2.0], [3.0]]
 
 
 def test_states_are_values():
     algorithm, state = begin(GradientStep(step=1.0))
-    algorithm.advance(state, np.array([5]), np.array([[1.0]]))
+    driving.advance(algorithm, state, np.array([5]), np.array([[1.0]]))
     assert state.models.tolist() == [[-2.0], [4.0]]

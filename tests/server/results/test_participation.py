@@ -5,14 +5,20 @@ import pytest
 
 from tagma.client.app import app as client_app
 from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.layout import Layout
 from tagma.server.federation import run_federation
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
-from tagma.wire import UPDATE, pack, round_of
+from tagma.wire import ARRAYS, WORK, config_of, pack, round_of
 from tests.conftest import SMALL
 
 ODD = 7
+LAYOUT = Layout.of({"coefficients": np.zeros(5)})
 NODE = 2 + ODD
+
+
+def forged(vector):
+    return pack(LAYOUT, vector)
 
 
 class MovingGrid(InProcessGrid):
@@ -35,9 +41,9 @@ class MovingGrid(InProcessGrid):
 
     def send_and_receive(self, messages, *, timeout=None):
         messages = list(messages)
-        self.asked.append([(m.metadata.dst_node_id, m.metadata.message_type) for m in messages])
+        self.asked.append([(m.metadata.dst_node_id, config_of(m)[WORK]) for m in messages])
         replies = super().send_and_receive(messages)
-        if messages and messages[0].metadata.message_type != "train.local_model":
+        if messages and config_of(messages[0])[WORK] != "local_model":
             self.round += 1
         elif self.round == 1:
             self.round = 2
@@ -64,8 +70,8 @@ def test_a_late_client_gets_the_cluster_it_would_have_had(tmp_path):
 def test_a_late_client_outside_every_ball_waits_in_quarantine(tmp_path):
     def byzantine_client(message, context):
         reply = client_app(message, context)
-        if context.node_config["partition-id"] == ODD and UPDATE in reply.content:
-            reply.content[UPDATE] = pack(np.full(5, 1e6))
+        if context.node_config["partition-id"] == ODD and ARRAYS in reply.content:
+            reply.content[ARRAYS] = forged(np.full(5, 1e6))
         return reply
 
     metrics, grid = run(
@@ -74,7 +80,7 @@ def test_a_late_client_outside_every_ball_waits_in_quarantine(tmp_path):
     assert metrics["participation"]["quarantined"] == [ODD]
     assert sum(c["size"] for c in metrics["clusters"]) == 19
     asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
-    assert asked == ["train.local_model"]
+    assert asked == ["local_model"]
     # It is honest by its number, so it counts as one of 20 that is not with its own.
     assert metrics["misclustering"] == pytest.approx(1 / 20)
     rows = (tmp_path / "clusters.csv").read_text().splitlines()
@@ -84,8 +90,8 @@ def test_a_late_client_outside_every_ball_waits_in_quarantine(tmp_path):
 def test_with_quarantine_a_late_outsider_gets_the_model_but_has_no_influence(tmp_path):
     def byzantine_client(message, context):
         reply = client_app(message, context)
-        if context.node_config["partition-id"] == ODD and UPDATE in reply.content:
-            reply.content[UPDATE] = pack(np.full(5, 1e6))
+        if context.node_config["partition-id"] == ODD and ARRAYS in reply.content:
+            reply.content[ARRAYS] = forged(np.full(5, 1e6))
         return reply
 
     rules = ("attack=none", "strategy.quarantine=true", "oracle=false")
@@ -95,7 +101,7 @@ def test_with_quarantine_a_late_outsider_gets_the_model_but_has_no_influence(tmp
     assert any(f"client {ODD} joined in round 2 and is in quarantine" in w
                for w in metrics["warnings"])  # fmt: skip
     asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
-    assert asked == ["train.local_model", *["train.gradient"] * 3, "evaluate"]
+    assert asked == ["local_model", *["gradient"] * 3, "evaluate"]
     row = (tmp_path / "clusters.csv").read_text().splitlines()[1 + ODD].split(",")
     assert row[1] != ""
     assert row[-2:] == ["1", "0"]
@@ -108,7 +114,7 @@ def test_a_client_that_was_away_keeps_its_cluster_and_is_not_asked_again(tmp_pat
     assert metrics["participation"]["rounds_missed"] == {str(ODD): 1}
     assert metrics["participation"]["joined_late"] == {}
     asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
-    assert asked == ["train.local_model", "train.gradient", "train.gradient", "evaluate"]
+    assert asked == ["local_model", "gradient", "gradient", "evaluate"]
     assert any(f"client {ODD} was away in 1 round" in text for text in metrics["warnings"])
 
 
@@ -128,8 +134,8 @@ def test_a_client_that_never_came_is_named(tmp_path):
 def test_nobody_takes_a_seat_by_its_number_alone(tmp_path):
     def impostor(message, context):
         reply = client_app(message, context)
-        if context.node_id == 99 and UPDATE in reply.content:
-            reply.content[UPDATE] = pack(np.ones(5))
+        if context.node_id == 99 and ARRAYS in reply.content:
+            reply.content[ARRAYS] = forged(np.ones(5))
         return reply
 
     ids = {1: NODE, 2: NODE, 3: 99, 4: 99, 5: 99}

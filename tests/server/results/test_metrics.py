@@ -6,7 +6,7 @@ import pytest
 from tagma.server.results.cluster_verdicts import verdicts
 from tagma.server.results.named_settings import named_settings
 from tagma.settings import compose
-from tagma.strategies.algorithms.three_stage import State
+from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.standing import Screening
 
@@ -17,7 +17,7 @@ def bounds(local_models, suspicions):
         labels, np.zeros((2, local_models.shape[1])), np.zeros(len(labels), dtype=bool),
         np.ones(2), labels[None], 0, "given",
     )  # fmt: skip
-    state = State.after(np.arange(len(labels)), local_models, clustering, Screening())
+    state = Clustered.after(np.arange(len(labels)), local_models, clustering, Screening())
     return [row["error_bound"] for row in verdicts(state, suspicions)]
 
 
@@ -73,3 +73,18 @@ def test_no_setting_is_recommended_that_is_set(run_small, overrides, advice):
 )
 def test_settings_are_named_as_on_the_command_line(overrides, name, value):
     assert named_settings(compose(overrides))[name] == value
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name"), [("crowded", "crowded"), ("median", "median"), ("mean", "mean")]
+)
+def test_own_choices_are_named_as_on_the_command_line(tmp_path, chosen, name):
+    ours = "_target_: tagma.strategies.aggregation.median.median\n"
+    files = {"crowded": ours, "another": "_target_: mine.rule\n", "broken": "a: [", "list": "[1]"}
+    (tmp_path / "aggregation").mkdir()
+    for stem, content in files.items():
+        (tmp_path / f"aggregation/{stem}.yaml").write_text(content)
+    place = f"hydra.searchpath=[file://{tmp_path}]"
+    assert named_settings(compose([place, f"aggregation={chosen}"]))["aggregation"] == name
+    own = [place, "aggregation=mean", "aggregation._target_=mine.rule"]
+    assert named_settings(compose(own))["aggregation"] == "another"

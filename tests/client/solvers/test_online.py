@@ -86,7 +86,7 @@ class Tracked(np.ndarray):
 def test_the_stream_is_read_once_and_no_example_is_kept():
     stream = OncePassed(200)
     gradient = make(3, 1).gradient
-    solution = average_iterate(gradient, stream, 3, step=1.0, decay=0.0, normalise=True)
+    solution = average_iterate(gradient, stream, np.zeros(3), step=1.0, decay=0.0, normalise=True)
     assert solution.iterations == 200
     assert stream.most_alive <= 2
 
@@ -104,7 +104,7 @@ def test_with_steps_of_one_over_t_the_iterates_are_running_means():
     stream = (Data(row[None], np.zeros(1)) for row in points)
     solution = average_iterate(
         lambda model, example: model - example.inputs[0],
-        stream, 3, step=1.0, decay=1.0, normalise=False,
+        stream, np.zeros(3), step=1.0, decay=1.0, normalise=False,
     )  # fmt: skip
     means = np.cumsum(points, axis=0)[:-1] / np.arange(1, 40)[:, None]
     assert np.allclose(solution.model, means.sum(axis=0) / 40)

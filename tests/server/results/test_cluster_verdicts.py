@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tagma.server.results.cluster_verdicts import mostly_excluded, screened, verdicts
-from tagma.strategies.algorithms.three_stage import State
+from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.clustering import Clustering, density
 from tagma.strategies.screening.error_bars import error_bound
 from tagma.strategies.screening.standing import Screening, Standing
@@ -18,10 +18,10 @@ def state(trimmed=(), quarantine=True, strikes=(), suspect=()):
     clustering = Clustering(
         LABELS, np.zeros((2, 4)), outside, np.ones(2), LABELS[None], 0, "given", suspect=suspect
     )
-    after = State.after(np.arange(9), ERMS, clustering, Screening(quarantine=quarantine))
+    after = Clustered.after(np.arange(9), ERMS, clustering, Screening(quarantine=quarantine))
     struck = np.isin(np.arange(9), strikes)
     standing = Standing(after.standing.quarantined, 2 * struck, struck, 0 * LABELS)
-    return State(**(vars(after) | {"standing": standing}))
+    return Clustered(**(vars(after) | {"standing": standing}))
 
 
 def test_the_bound_is_that_of_the_clients_that_count_per_entry():
@@ -47,7 +47,7 @@ def test_there_is_no_bound_where_there_is_no_ball(radius):
 
 def test_there_is_no_bound_where_no_group_was_found():
     vectors = np.eye(3)
-    after = State.after(np.arange(3), vectors, density(vectors), Screening(quarantine=True))
+    after = Clustered.after(np.arange(3), vectors, density(vectors), Screening(quarantine=True))
     assert verdicts(after, [None])[0]["error_bound"] is None
 
 

@@ -1,10 +1,11 @@
 import numpy as np
 
 from tagma.strategies.aggregation import mean
-from tagma.strategies.algorithms.optimiser import GradientStep, LocalSteps
-from tagma.strategies.algorithms.three_stage import ThreeStageAlgorithm
+from tagma.strategies.algorithms.server_step import AverageModels, GradientStep
+from tagma.strategies.algorithms.three_stage import ThreeStage
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.standing import Standing, _among
+from tests.strategies.driving import admit, advance, begin
 
 CLIENTS = np.arange(12)
 
@@ -29,18 +30,18 @@ def federation(optimiser=None, *, outside=(), seed=0, **rules):
     """Clients whose loss is ||w - w_i||^2 / 2: gradients are w - w_i."""
     local_models = np.random.default_rng(seed).normal(size=(12, 8))
     local_models[list(outside)] = 100
-    algorithm = ThreeStageAlgorithm(
+    algorithm = ThreeStage(
         cluster=one_cluster,
         aggregate=mean,
         optimiser=optimiser or GradientStep(step=1.0),
         **rules,
     )
-    return algorithm, algorithm.begin(CLIENTS, local_models), local_models
+    return algorithm, begin(algorithm, CLIENTS, local_models), local_models
 
 
 def test_without_rules_every_reply_counts():
     algorithm, state, local_models = federation(outside=[3])
-    state = algorithm.advance(state, CLIENTS, state.models - local_models)
+    state = advance(algorithm, state, CLIENTS, state.models - local_models)
     assert np.allclose(state.models[0], local_models.mean(axis=0))
     assert state.standing.counts.all()
 
@@ -48,7 +49,7 @@ def test_without_rules_every_reply_counts():
 def test_clients_outside_the_ball_do_not_take_part():
     algorithm, state, local_models = federation(outside=[3], quarantine=True)
     assert state.standing.quarantined.tolist() == [i == 3 for i in range(12)]
-    state = algorithm.advance(state, CLIENTS, state.models - local_models)
+    state = advance(algorithm, state, CLIENTS, state.models - local_models)
     assert np.allclose(state.models[0], np.delete(local_models, 3, axis=0).mean(axis=0))
     assert state.cluster_of(3) == 0  # it still gets the model
 
@@ -58,39 +59,39 @@ def test_a_reply_that_disagrees_is_ignored_and_two_exclude_the_client():
     honest = np.arange(12) != 5
     lies = state.models - local_models
     lies[5] *= -1
-    state = algorithm.advance(state, CLIENTS, lies)
+    state = advance(algorithm, state, CLIENTS, lies)
     assert np.allclose(state.models[0], local_models[honest].mean(axis=0))
     assert state.standing.strikes.tolist() == [int(i == 5) for i in range(12)]
     lies = state.models - local_models
     lies[5] *= -1
-    state = algorithm.advance(state, CLIENTS, lies)
+    state = advance(algorithm, state, CLIENTS, lies)
     assert state.standing.excluded[5]
     # From now on it is out, whatever it sends.
-    state = algorithm.advance(state, CLIENTS, state.models - local_models)
+    state = advance(algorithm, state, CLIENTS, state.models - local_models)
     assert np.allclose(state.models[0], local_models[honest].mean(axis=0))
     assert state.standing.strikes[5] == 2
 
 
 def test_in_local_mode_the_way_a_client_went_is_checked():
     algorithm, state, local_models = federation(
-        LocalSteps(step=0.5, local_steps=1), reply_check=True
+        AverageModels(step=0.5, local_steps=1), reply_check=True
     )
     replies = state.models + 0.5 * (local_models - state.models)
     replies[5] = state.models - 0.5 * (local_models[5] - state.models[0])
-    state = algorithm.advance(state, CLIENTS, replies)
+    state = advance(algorithm, state, CLIENTS, replies)
     assert state.standing.strikes.tolist() == [int(i == 5) for i in range(12)]
 
 
 def test_a_client_that_sends_nothing_gets_no_strike():
     algorithm, state, local_models = federation(reply_check=True)
     there = CLIENTS[:7]
-    state = algorithm.advance(state, there, (state.models - local_models)[:7])
+    state = advance(algorithm, state, there, (state.models - local_models)[:7])
     assert not state.standing.strikes.any()
 
 
 def test_too_few_replies_judge_nobody():
     algorithm, state, local_models = federation(reply_check=True)
-    state = algorithm.advance(state, CLIENTS[:3], -(state.models - local_models)[:3])
+    state = advance(algorithm, state, CLIENTS[:3], -(state.models - local_models)[:3])
     assert not state.standing.strikes.any()
 
 
@@ -98,7 +99,7 @@ def in_quarantine_but_sound(**rules):
     """Client 3 claims what is just outside the ball; its replies are like the others'."""
     algorithm, state, local_models = federation(quarantine=True, **rules)
     local_models[3] *= 5.5 / np.linalg.norm(local_models[3])
-    state = algorithm.begin(CLIENTS, local_models)
+    state = begin(algorithm, CLIENTS, local_models)
     assert state.standing.quarantined[3]
     return algorithm, state, local_models
 
@@ -109,7 +110,7 @@ def test_three_rounds_of_evidence_end_a_quarantine():
         assert state.standing.quarantined[3], number
         replies = state.models - local_models
         replies[3] = replies[0]
-        state = algorithm.advance(state, CLIENTS, replies)
+        state = advance(algorithm, state, CLIENTS, replies)
     assert not state.standing.quarantined[3]
 
 
@@ -118,7 +119,7 @@ def test_evidence_must_be_in_a_row():
     for number in range(6):
         replies = state.models - local_models
         replies[3] = 1000 if number % 3 == 2 else replies[0]
-        state = algorithm.advance(state, CLIENTS, replies)
+        state = advance(algorithm, state, CLIENTS, replies)
     assert state.standing.quarantined[3]
 
 
@@ -127,7 +128,7 @@ def test_without_readmission_a_quarantine_never_ends():
     for _ in range(5):
         replies = state.models - local_models
         replies[3] = replies[0]
-        state = algorithm.advance(state, CLIENTS, replies)
+        state = advance(algorithm, state, CLIENTS, replies)
     assert state.standing.quarantined[3]
 
 
@@ -137,7 +138,7 @@ def test_those_in_quarantine_do_not_speak_for_each_other():
     for _ in range(4):
         replies = state.models - local_models
         replies[outside] = 50 + np.random.default_rng(1).normal(size=(6, 8))
-        state = algorithm.advance(state, CLIENTS, replies)
+        state = advance(algorithm, state, CLIENTS, replies)
     assert state.standing.quarantined[outside].all()
 
 
@@ -148,7 +149,7 @@ def test_fewer_than_five_others_let_nobody_go():
         for _ in range(4):
             replies = after.models - local_models
             replies[3] = replies[0]
-            after = algorithm.advance(after, np.array(few), replies[few])
+            after = advance(algorithm, after, np.array(few), replies[few])
         assert after.standing.quarantined[3] == (len(few) == 5)
 
 
@@ -157,7 +158,7 @@ def test_replies_like_the_others_do_not_help_who_claimed_something_else():
     for _ in range(4):
         replies = state.models - local_models
         replies[3] = replies[0]  # but it claimed that its minimum is elsewhere
-        state = algorithm.advance(state, CLIENTS, replies)
+        state = advance(algorithm, state, CLIENTS, replies)
     assert state.standing.quarantined[3]
 
 
@@ -166,7 +167,7 @@ def test_those_in_quarantine_are_no_judges_and_get_no_strikes():
     algorithm, state, local_models = federation(outside=outside, quarantine=True, reply_check=True)
     replies = state.models - local_models
     replies[outside] = -1000 * replies[outside]
-    state = algorithm.advance(state, CLIENTS, replies)
+    state = advance(algorithm, state, CLIENTS, replies)
     assert not state.standing.strikes.any()
     assert np.allclose(state.models[0], local_models[7:].mean(axis=0))
 
@@ -174,14 +175,14 @@ def test_those_in_quarantine_are_no_judges_and_get_no_strikes():
 def test_a_late_client_in_quarantine_is_let_go_on_the_same_evidence():
     algorithm, state, local_models = federation(quarantine=True, readmission=True)
     late = 6 * np.ones(8) / np.sqrt(8)  # the ball ends at 5, for a newcomer at 5.4
-    state = algorithm.admit(state, 12, late, 2)
+    state = admit(algorithm, state, 12, late, 2)
     everyone = np.append(CLIENTS, 12)
     for number in range(3):
         assert state.standing.quarantined.tolist() == [False] * 12 + [True], number
         replies = state.models - local_models
         before = replies.mean(axis=0)
         expected = state.models[0] - before
-        state = algorithm.advance(state, everyone, np.vstack([replies, replies[0]]))
+        state = advance(algorithm, state, everyone, np.vstack([replies, replies[0]]))
         assert np.allclose(state.models[0], expected)  # it has no influence
     assert state.standing.counts.all()
 
@@ -193,7 +194,7 @@ def test_rounds_without_a_reply_neither_add_to_the_evidence_nor_end_it():
         replies = state.models - local_models
         replies[3] = replies[0]
         clients = CLIENTS if number in (0, 2, 4) else there
-        state = algorithm.advance(state, clients, replies[clients])
+        state = advance(algorithm, state, clients, replies[clients])
         assert state.standing.quarantined[3] == (number < 4)
 
 
@@ -204,7 +205,7 @@ def test_rounds_with_too_few_to_compare_with_say_nothing():
         assert state.standing.quarantined[3]
         replies = state.models - local_models
         replies[3] = replies[0]
-        state = algorithm.advance(state, clients, replies[clients])
+        state = advance(algorithm, state, clients, replies[clients])
     assert not state.standing.quarantined[3]
 
 

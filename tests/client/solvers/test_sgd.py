@@ -73,7 +73,8 @@ def test_every_example_is_used_once_an_epoch():
     seen = []
 
     class Recorder:
-        dim = 1
+        def initial(self):
+            return {"w": np.zeros(1)}
 
         def gradient(self, model, data):
             seen.append(data.targets.tolist())

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from tagma.server.partial_labels import partial_labels
-from tagma.server.results.principal_plane import principal_plane
 from tagma.server.results.cluster_scores import (
     centre_error,
     clusterwise_misclustering,
     estimation_error,
     misclustering,
 )
+from tagma.server.results.principal_plane import principal_plane
 from tagma.tasks.task import Truth
 
 

@@ -11,7 +11,7 @@ from tagma.launch.deploy.compose_file import compose_file
 from tagma.settings import compose
 from tests.command import tagma
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def services(**keywords):

@@ -1,0 +1,43 @@
+"""The defence that an attack is tried on is the one that is running, and trying leaves no trace."""
+
+import numpy as np
+import pytest
+
+from tagma.exchange import GRADIENT, Replies, Request
+from tagma.server.rehearsal import rehearsal_of
+from tagma.strategies.aggregation import mean
+from tagma.strategies.algorithms.fedavg import FedAvg
+from tagma.strategies.algorithms.server_step import GradientStep
+from tagma.strategies.flower import AlgorithmStrategy
+from tagma.tasks.task import Truth
+
+CLIENTS = np.array([0, 1, 2, 99])
+"""The last one is nobody that the settings know; client 1 is Byzantine."""
+BYZANTINE = np.array([False, True, False])
+REQUEST = Request(GRADIENT, CLIENTS, np.zeros((1, 1)), np.zeros(4, dtype=int))
+
+
+def replies(*updates):
+    return Replies(CLIENTS, np.array(updates)[:, None], np.ones(4, dtype=int))
+
+
+@pytest.fixture
+def strategy():
+    algorithm = FedAvg(aggregate=mean, optimiser=GradientStep(step=1.0))
+    return AlgorithmStrategy(algorithm, {"w": np.zeros(1)})
+
+
+def test_harm_is_the_distance_to_the_true_model_after_the_next_step(strategy):
+    truth = Truth(np.zeros(3, dtype=int), np.array([[-1.0]]))
+    harm = rehearsal_of(strategy, truth, BYZANTINE)
+    # A step against the mean of the updates: to -1, and to -4.
+    assert harm(REQUEST, replies(1.0, 1.0, 1.0, 1.0)) == pytest.approx(0.0)
+    assert harm(REQUEST, replies(1.0, 13.0, 1.0, 1.0)) == pytest.approx(3.0)
+    assert strategy.state.model.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("truth", [None, Truth(np.zeros(3, dtype=int))])
+def test_without_a_known_model_it_is_that_to_where_the_others_alone_would_lead(strategy, truth):
+    harm = rehearsal_of(strategy, truth, BYZANTINE)
+    assert harm(REQUEST, replies(1.0, 1.0, 1.0, 1.0)) == pytest.approx(0.0)
+    assert harm(REQUEST, replies(1.0, 13.0, 1.0, 1.0)) == pytest.approx(3.0)
