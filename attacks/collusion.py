@@ -45,7 +45,8 @@ class Collusion:
             view, rows = self._view(round_number, request, replies, clients, random)
             if view is not None:
                 vectors = replies.vectors.copy()
-                vectors[rows] = _forged(attack, view)
+                with np.errstate(over="ignore"):  # what overflows is refused like any such reply
+                    vectors[rows] = _forged(attack, view)
                 replies = replace(replies, vectors=vectors)
         if request.work == FIT:  # who joins late meets the local models that were sent before
             for client, vector in zip(replies.clients.tolist(), replies.vectors, strict=True):

@@ -83,7 +83,7 @@ def _run_all(
         last=rounds,
         timeout=settings.round_timeout,
         patience=settings.start_timeout,
-        evaluates=_evaluates(settings, truth is None),
+        evaluates=_evaluates(settings, blind=truth is None or truth.centres is None),
         on_round=recorder.observe_round,
     )
     found = strategy.algorithm.findings(strategy.state)
@@ -94,11 +94,11 @@ def _run_all(
     (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
-def _evaluates(settings: Settings, blind: bool) -> Callable[[int], bool]:
+def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:
     """After which rounds clients try their models: the last, and those that the settings name.
 
-    Where the truth is not known, what clients measure is all there is to see of a run: then every
-    round, unless the settings say otherwise.
+    Where the true models are not known, what clients measure is all there is to see of a run: then
+    every round, unless the settings say otherwise.
     """
     every = settings.evaluate_every
     if every is None:

@@ -10,7 +10,7 @@ can work out each other's local models. Everybody else gets a number that is fre
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -50,6 +50,13 @@ class Clients:
     def strangers(self, online: set[int]) -> list[int]:
         """The nodes that may still be asked who they are, in order."""
         return sorted(online - self.of_node.keys() - self._refused)
+
+    def forget(self, nodes: Iterable[int]) -> None:
+        """Nodes that are strangers again."""
+        for node in nodes:
+            client = self.of_node.pop(node, None)
+            if client is not None:
+                del self.node_of[client], self.joined[client]
 
     def refuse(self, rejections: list[Rejection]) -> None:
         """A node without a usable answer takes no part; one that was away may try again."""

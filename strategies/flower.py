@@ -178,7 +178,7 @@ class AlgorithmStrategy(Strategy, Generic[S]):
         """Check the replies and let the algorithm learn from them."""
         usable, rejections = self._receive(replies)
         started = perf_counter()
-        if not self.clients.joined:
+        if server_round == _FIRST:
             self._begin(usable, rejections)
         self._learn(self._stacked(usable), usable)
         outcome = self.outcome
@@ -252,7 +252,10 @@ class AlgorithmStrategy(Strategy, Generic[S]):
             raise FederationError(
                 f"no client sent a usable {what} ({reasons or 'there are no clients'})"
             )
-        self.clients.begin(usable)
+        if self.clients.joined:  # they have said who they are, but not what was needed
+            self.clients.forget(rejection.node for rejection in rejections)
+        else:
+            self.clients.begin(usable)
         self.clients.refuse(rejections)
 
     def _learn(self, replies: Replies, usable: list[Reply]) -> None:
@@ -270,15 +273,16 @@ class AlgorithmStrategy(Strategy, Generic[S]):
             number = self.outcome.number
             _log.warning("round %d: too few replies, cluster %d keeps its model", number, model)
         if counts.any():
-            self.state = self.algorithm.learn(self.state, request, replies.only(counts))
-            self._join_buffers(usable)
+            counting = replies.only(counts)
+            self.state = self.algorithm.learn(self.state, request, counting)
+            self._join_buffers(counting.clients, usable)
 
-    def _join_buffers(self, usable: list[Reply]) -> None:
+    def _join_buffers(self, clients: Labels, usable: list[Reply]) -> None:
         if self.layout.buffers:
-            clients = np.array([self.clients.of_node[reply.node] for reply in usable])
+            sent = {self.clients.of_node[reply.node]: reply.buffers for reply in usable}
             models, which = self.algorithm.serve(self.state, clients)
             before = [self.buffers[min(k, len(self.buffers) - 1)] for k in range(len(models))]
-            self.buffers = joined_buffers(before, [reply.buffers for reply in usable], which)
+            self.buffers = joined_buffers(before, [sent[c] for c in clients.tolist()], which)
 
     def _as_answered(self, request: Request, replies: Replies) -> Request:
         """The request as if those who answered had been asked.
@@ -338,7 +342,8 @@ class AlgorithmStrategy(Strategy, Generic[S]):
 
     def _send(self, nodes: list[int], request: Request, server_round: int) -> list[Message]:
         """One message per node; messages with the same model share their record."""
-        config = ConfigRecord({ROUND: server_round, WORK: request.work, **request.settings})
+        settings = {name: float(value) for name, value in request.settings.items()}
+        config = ConfigRecord({ROUND: server_round, WORK: request.work, **settings})
         packed = [self._packed(request.models, k) for k in range(len(request.models))]
         if request.which is None:
             content = _content(config, {f"{ARRAYS}.{k}": one for k, one in enumerate(packed)})

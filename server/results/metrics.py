@@ -17,7 +17,7 @@ from tagma.server.results.named_settings import name_of, named_settings
 from tagma.server.results.participation import notices_of, participation_of
 from tagma.server.results.recorder import Recorder
 from tagma.server.results.scores import LOSS, ClientMean, spread_over_clients
-from tagma.server.screening_settings import notices_of_balls
+from tagma.server.screening_settings import no_reply_check, notices_of_balls
 from tagma.server.wiring import tolerance_of, warnings_of
 from tagma.settings import Settings
 from tagma.strategies.algorithms.three_stage import Clustered
@@ -138,6 +138,8 @@ def _clusters(
     details = [UNKNOWN] * len(seen.models)
     if found is not None:
         details = cluster_findings(found, recorder.last, tolerance_of(settings))
+        if no_reply_check(settings) is not None:  # local models are no minimisers: nothing is bound
+            details = [row | {"error_bound": None} for row in details]
     rows = []
     for k, more in enumerate(details):
         inside = seen.which == k
