@@ -24,7 +24,9 @@ def test_where_models_are_known_the_yardstick_is_the_error(tmp_path):
     assert len(scored["per_round"]) == 4
 
 
-@pytest.mark.parametrize(("every", "known"), [([], 1), (["evaluate_every=1"], 4)])
+@pytest.mark.parametrize(
+    ("every", "known"), [([], 4), (["evaluate_every=0"], 1), (["evaluate_every=2"], 2)]
+)
 def test_elsewhere_it_is_what_the_clients_of_the_oracle_measure(every, known):
     found = oracle_errors(compose([*SMALL, HONEST, SIGNS, *every]))
     assert (found["oracle_error"], found["oracle_error_per_round"]) == (None, None)
