@@ -87,9 +87,9 @@ def test_six_seeds_that_agree_tell_two_defences_apart_five_do_not_and_disputed_o
     six = duel(tmp_path / "six", low, high)["second"]
     assert six.behind == pytest.approx(0.09)
     assert six.chance == pytest.approx(2 / 64), "only no swap and all swaps differ as much"
-    assert six.told
+    assert six.differs
     five = duel(tmp_path / "five", low[:5], high[:5])["second"]
-    assert (five.chance, five.told, five.tied) == (None, False, False)
+    assert (five.chance, five.differs, five.tied) == (None, False, False)
     text = Page(write_bench_report(tmp_path / "five")).text("h1")
     assert "first is lowest in these 5 seeds; too few to tell" in text
     assert "first holds out best" in Page(write_bench_report(tmp_path / "six")).text("h1")
