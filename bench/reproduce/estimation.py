@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from tagma.bench.reproduce.experiment import Experiment, Row, runs, values
@@ -125,7 +126,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
             }
             draw_quartiles(axes, samples, _LEGEND[optimiser], index)
         axes.set_yscale("log")
-        axes.set_xticks(range(len(groups)), [WORDS.get(g, g.replace(", ", ",\n")) for g in groups])
+        axes.set_xticks(range(len(groups)), [WORDS.get(g, fill(g, 18)) for g in groups])
         axes.set_ylabel("estimation error")
         axes.set_title("median over trials; bars: quartiles", fontsize=9)
         axes.legend(fontsize=8)
