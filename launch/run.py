@@ -123,8 +123,8 @@ def run(settings: Settings, folder: Path) -> None:
     with only_writer(folder):
         for stale in RESULTS if settings.resume else (*RESULTS, CHECKPOINT):
             (folder / stale).unlink(missing_ok=True)
-        for stale in folder.glob("figures/score-*"):
-            stale.unlink()
+        for old in folder.glob("figures/score-*"):
+            old.unlink()
     engine = build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     tracker = build("tracking", settings.choice("tracking"))
     with tracked(tracker, settings, folder) as tracking:
