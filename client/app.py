@@ -42,7 +42,11 @@ def train(message: Message, context: Context) -> Message:
         return Message(content_of({METRICS: about}), reply_to=message)
     layout = layout_of(task_of(settings_from(str(context.run_config["overrides"]))))
     settings = {key: value for key, value in config.items() if isinstance(value, float)}
-    answer = client.answer(work, models_of(message, layout), number, settings)
+    models = models_of(message, layout)
+    if ARRAYS in message.content:
+        answer = client.answer(work, models[0], number, settings)
+    else:
+        answer = client.choose(work, models, number, settings)
     if answer.numbers:
         about.update(answer.numbers)
     arrays = pack(layout, answer.vector, answer.buffers)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tagma.arrays import Array
 from tagma.attacks.base import LocalAttack
 from tagma.client.solvers.solution import Solver
@@ -44,19 +46,9 @@ class LocalClient:
         self._seed = seed
 
     def answer(
-        self, work: str, models: Sequence[Model], round_number: int, settings: Mapping[str, float]
-    ) -> Answer:
-        """The work that is asked for; of several models, on the one that fits the data best."""
-        if len(models) == 1:
-            return self._work(work, models[0], round_number, settings)
-        losses = [self.evaluate(model, self.data)["loss"] for model in models]
-        best = losses.index(min(losses))
-        answer = self._work(work, models[best], round_number, settings)
-        return Answer(answer.vector, answer.buffers, {CHOICE: best})
-
-    def _work(
         self, work: str, received: Model, round_number: int, settings: Mapping[str, float]
     ) -> Answer:
+        """The work that is asked for, on the received model."""
         model, buffers = received
         if work == FIT:
             solution = self._solve(self._task, self.data)
@@ -74,10 +66,25 @@ class LocalClient:
             return Answer(trained.model, trained.buffers or {})
         raise FederationError(f"unknown work: {work!r}"[:100])
 
-    def evaluate(self, received: Model, data: Data | None = None) -> Mapping[str, float]:
-        """Every metric of a model, on held-out data unless others are given."""
+    def choose(
+        self, work: str, models: Sequence[Model], round_number: int, settings: Mapping[str, float]
+    ) -> Answer:
+        """The same on the model that fits the client's data best, and which that is."""
+        losses = [self._loss(model) for model in models]
+        best = int(np.argmin(np.nan_to_num(losses, nan=np.inf, posinf=np.inf)))
+        answer = self.answer(work, models[best], round_number, settings)
+        return Answer(answer.vector, answer.buffers, {CHOICE: best})
+
+    def _loss(self, received: Model) -> float:
         model, buffers = received
-        data = self._task.test(self.number) if data is None else data
+        if buffers and isinstance(self._task, WithBuffers):
+            return float(self._task.evaluate_with(model, buffers, self.data)["loss"])
+        return self._task.loss(model, self.data)
+
+    def evaluate(self, received: Model) -> Mapping[str, float]:
+        """Every metric of a model, on held-out data."""
+        model, buffers = received
+        data = self._task.test(self.number)
         if buffers and isinstance(self._task, WithBuffers):
             return self._task.evaluate_with(model, buffers, data)
         return self._task.evaluate(model, data)

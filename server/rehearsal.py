@@ -6,7 +6,7 @@ import numpy as np
 
 from tagma.arrays import Array, Mask
 from tagma.attacks.collusion import Rehearsal
-from tagma.exchange import FIT, NO_MODEL, Replies, Request
+from tagma.exchange import FIT, Replies, Request
 from tagma.server.results.cluster_scores import estimation_error
 from tagma.strategies.flower import AlgorithmStrategy
 from tagma.tasks.task import Truth
@@ -20,15 +20,16 @@ def rehearsal_of(
     Against the true models or, where nobody knows them, those that the honest clients alone would
     lead to. The algorithm is a pure state machine, so trying leaves no trace.
     """
-    algorithm = strategy.algorithm
+    algorithm, start = strategy.algorithm, strategy.first_state
 
     def models(request: Request, replies: Replies) -> Array:
-        state = algorithm.learn(strategy.state, request, replies)
-        return algorithm.serve(state, replies.clients)[0]
+        # Local models are forged alike in round 1, when a client comes later, and after a resume,
+        # when everybody introduces himself again: else nobody would be recognised.
+        state = start if request.work == FIT else strategy.state
+        return algorithm.serve(algorithm.learn(state, request, replies), replies.clients)[0]
 
     def harm(request: Request, replies: Replies) -> float:
-        _, served = algorithm.serve(strategy.state, strategy.clients.numbers)
-        if request.work == FIT and (served != NO_MODEL).any():
+        if request.work == FIT and not np.isin(strategy.clients.numbers, replies.clients).all():
             return 0.0  # newcomers, whose local models move no cluster's
         if truth is not None and truth.centres is not None:
             return estimation_error(models(request, replies), truth.centres)

@@ -97,7 +97,8 @@ class AlgorithmStrategy(Strategy, Generic[S]):
     ) -> None:
         self.algorithm = algorithm
         self.layout = layout or Layout.of(initial)
-        self.state: S = algorithm.start(self.layout.vector(initial))
+        self.first_state: S = algorithm.start(self.layout.vector(initial))
+        self.state = self.first_state
         self.clients = Clients()
         self.buffers: list[Named] = [{b.name: initial[b.name] for b in self.layout.buffers}]
         """Those of every model; the last one's are those of models that have none yet."""
@@ -169,6 +170,7 @@ class AlgorithmStrategy(Strategy, Generic[S]):
         else:
             nodes = sorted(self._online)
             request = self.algorithm.ask(self.state, server_round, np.arange(len(nodes)))
+            _check_alike(request, len(nodes))
         self.outcome.work = request.work
         return self._send(nodes, request, server_round)
 
@@ -256,18 +258,20 @@ class AlgorithmStrategy(Strategy, Generic[S]):
             self.clients.forget(rejection.node for rejection in rejections)
         else:
             self.clients.begin(usable)
-        self.clients.refuse(rejections)
+        if self.algorithm.introduce(self.state, self.clients.numbers[:0]) is not None:
+            self.clients.refuse(rejections)  # else nobody needs a place, and all may try again
 
     def _learn(self, replies: Replies, usable: list[Reply]) -> None:
         self.outcome.replies = replies
         request = self._as_answered(self.request, replies)
+        counts = np.ones(len(replies), dtype=bool)
+        models, members = self.algorithm.serve(self.state, self.clients.numbers)
         if request.which is None:
-            rows = members = replies.extras[CHOICE].astype(np.int64)
+            rows = members = replies.extras.get(CHOICE, counts - 1).astype(np.int64)
         else:
             rows = request.rows(replies.clients)
-            _, members = self.algorithm.serve(self.state, self.clients.numbers)
-        counts = np.ones(len(replies), dtype=bool)
-        if (members != NO_MODEL).any():  # else nobody has a model that could stay as it is
+        if request.models is models or np.array_equal(request.models, models):
+            # What was sent is what is served: a model without enough replies stays as it is.
             counts, self.outcome.kept = enough_replies(rows, members, self._min_replies)
         for model in self.outcome.kept:
             number = self.outcome.number
@@ -388,6 +392,16 @@ class AlgorithmStrategy(Strategy, Generic[S]):
 
     def _asked_nodes(self) -> dict[str, int]:
         return {m.metadata.message_id: m.metadata.dst_node_id for m in self._sent}
+
+
+def _check_alike(request: Request, count: int) -> None:
+    """In round 1 nobody has a number yet, so that nobody can be singled out."""
+    alike = request.which is None or (len(np.unique(request.which)) <= 1)
+    if len(request.clients) != count or not alike:
+        raise FederationError(
+            "strategy: in round 1 `ask` must ask all clients alike; their numbers come with their "
+            "replies"
+        )
 
 
 def _claim(reply: Reply) -> tuple[int, int]:

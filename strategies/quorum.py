@@ -16,7 +16,8 @@ def enough_replies(replied: Labels, members: Labels, min_replies: int) -> tuple[
     `replied` is the model of every reply, `members` that of every client; negative: none.
     """
     k = int(max(replied.max(initial=-1), members.max(initial=-1))) + 1
-    replies = np.bincount(replied, minlength=k)
+    replies = np.bincount(replied[replied >= 0], minlength=k)
     sizes = np.bincount(members[members >= 0], minlength=k)
     starved = (sizes > 0) & (replies < min_replies)
-    return ~starved[replied], np.flatnonzero(starved).tolist()
+    counts: Mask = (replied < 0) | ~np.append(starved, False)[replied]
+    return counts, np.flatnonzero(starved).tolist()

@@ -57,7 +57,7 @@ def array_federation(overrides: Sequence[str]) -> ArrayFederation:
     inputs = [client.data.inputs for client in clients]
     return ArrayFederation(
         settings=settings,
-        local_models=np.array([client.answer(FIT, [nothing], 1, {}).vector for client in clients]),
+        local_models=np.array([client.answer(FIT, nothing, 1, {}).vector for client in clients]),
         hessians=np.array([x.T @ x / len(x) for x in inputs]),
         targets=np.array(
             [x.T @ client.data.targets / len(x) for x, client in zip(inputs, clients, strict=True)]

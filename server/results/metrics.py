@@ -59,18 +59,13 @@ def summarise(
     clusters = _clusters(settings, recorder, found)
     screening = NOBODY if found is None else screened(found)
     participation = participation_of(recorder, screening["quarantined"])
-    diverged = "estimation_error" in curves and curves["estimation_error"][-1] is None
+    errors = curves.get("estimation_error")
+    diverged = errors is not None and errors[-1] is None
     return {
         "misclustering": recorder.misclustering(),
         **(dict.fromkeys(PER_ITERATION) if found is None else clustering_scores(found, seen)),
-        "estimation_error": None,
-        "estimation_error_per_round": None,
-        **{
-            key: value
-            for name, curve in curves.items()
-            if name == "estimation_error"
-            for key, value in ((name, curve[-1]), (f"{name}_per_round", curve))
-        },
+        "estimation_error": errors[-1] if errors else None,
+        "estimation_error_per_round": errors,
         "accuracy": None,
         **{
             score.name: spread_over_clients(seen, score.name, score.better)
@@ -90,7 +85,7 @@ def summarise(
         "clusters": clusters,
         "screening": screening,
         "clustering": None if found is None else {
-            "name": name_of("clustering", settings.choice("clustering")),
+            "name": name_of("clustering", settings.choice("clustering"), settings.overrides),
             "iterations": found.clustering.iterations,
             "stopped": found.clustering.stopped,
             "scale": found.clustering.scale,
@@ -138,7 +133,7 @@ def _clusters(
     details = [UNKNOWN] * len(seen.models)
     if found is not None:
         details = cluster_findings(found, recorder.last, tolerance_of(settings))
-        if no_reply_check(settings) is not None:  # local models are no minimisers: nothing is bound
+        if no_reply_check(settings) is not None:  # local models are no minimisers: no bound holds
             details = [row | {"error_bound": None} for row in details]
     rows = []
     for k, more in enumerate(details):

@@ -48,25 +48,30 @@ def name_of(group: str, chosen: Mapping[str, Any], overrides: Sequence[str] = ()
     """
     target = str(chosen.get(TARGET))
     places = tuple(text for text in overrides if key_of(text) == SEARCHPATH)
-    names = [name for name, own in _targets(group, places).items() if own == target]
+    files = _files(group, places)
+    names = [name for name, content in files.items() if content.get(TARGET) == target]
     said = [name for name in names if f"{group}={name}" in overrides]
-    return next(iter((*said, *names)), target.rpartition(".")[2])
+
+    def alike(name: str) -> int:  # a task may have chosen it: then by what it says
+        return sum(chosen.get(key) == value for key, value in files[name].items())
+
+    return next(iter((*said, *sorted(names, key=alike, reverse=True))), target.rpartition(".")[2])
 
 
 @cache
-def _targets(group: str, places: tuple[str, ...]) -> dict[str, str | None]:
-    """The target of every choice, those of conf/ first; None where its file names none."""
+def _files(group: str, places: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """What the file of every choice says, those of conf/ first."""
     ours = choices(group)
     own = [name for name in choices(group, places) if name not in ours]
-    return {name: _target(file_of(group, name, places)) for name in (*ours, *own)}
+    return {name: _content(file_of(group, name, places)) for name in (*ours, *own)}
 
 
-def _target(file: Traversable) -> str | None:
+def _content(file: Traversable) -> dict[str, Any]:
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):  # one of the user's that was not chosen
-        return None
-    return content.get(TARGET) if isinstance(content, dict) else None
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _attack(entry: Any, overrides: Sequence[str]) -> str:

@@ -66,7 +66,11 @@ class Score(Protocol):
 
 
 class EstimationError:
-    """max_k ||w_k - w*_k|| / sqrt(d), where the true models are known."""
+    """max_k ||w_k - w*_k|| / sqrt(d), where the true models are known.
+
+    Where every client has a model of its own, w_k is not matched with the luckiest of them: then it
+    is the worst true cluster's mean over its honest clients.
+    """
 
     name, title = "estimation_error", "estimation error"
     better: Better = "low"
@@ -75,8 +79,20 @@ class EstimationError:
         """None if the models have diverged."""
         assert seen.truth is not None
         assert seen.truth.centres is not None
-        error = estimation_error(seen.models, seen.truth.centres)
+        if len(seen.models) > seen.truth.k and len(seen.models) == len(seen.clients):
+            error = _mean_error(seen, seen.truth.labels, seen.truth.centres)
+        else:
+            error = estimation_error(seen.models, seen.truth.centres)
         return error if error <= _DIVERGED else None
+
+
+def _mean_error(seen: Seen, labels: Labels, centres: Array) -> float:
+    rows = np.flatnonzero(seen.honest(seen.clients) & (seen.which >= 0))
+    true = labels[seen.clients[rows]]
+    with np.errstate(over="ignore"):
+        away = np.linalg.norm(seen.models[seen.which[rows]] - centres[true], axis=1)
+    means = [float(away[true == k].mean()) for k in np.unique(true)]
+    return max(means, default=0.0) / float(np.sqrt(centres.shape[1]))
 
 
 class ClientMean:

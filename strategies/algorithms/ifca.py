@@ -10,7 +10,7 @@ where it is zero): models that start alike would be chosen at random. Two may st
 cluster, and another cluster without one; another seed may help.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -19,7 +19,7 @@ from annotated_types import Ge, Gt
 from tagma.arrays import Array, Labels
 from tagma.exchange import CHOICE, NO_MODEL, Expected, Replies, Request
 from tagma.rng import stream
-from tagma.strategies.aggregation import Aggregator
+from tagma.strategies.aggregation import Aggregator, Memory
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.fedavg import Weights, weights_of
 from tagma.strategies.algorithms.server_step import ServerStep
@@ -34,6 +34,8 @@ class Choices:
     """In ascending order, shape (m,)."""
     chosen: Labels
     """Shape (m,)."""
+    memories: tuple[Memory | None, ...]
+    """What the rule remembers of every model."""
 
 
 class IFCA(AlgorithmBase[Choices]):
@@ -64,7 +66,7 @@ class IFCA(AlgorithmBase[Choices]):
         scale = float(np.sqrt(np.mean(np.square(initial, dtype=np.float64)))) or 1.0
         models = initial + self._spread * scale * np.array(noise)
         nobody = np.empty(0, dtype=np.int64)
-        return Choices(models.astype(initial.dtype), nobody, nobody)
+        return Choices(models.astype(initial.dtype), nobody, nobody, (None,) * self._k)
 
     def ask(self, state: Choices, round_number: int, clients: Labels) -> Request:
         """All models to everybody: an update of the one that fits best, and which it was."""
@@ -74,18 +76,22 @@ class IFCA(AlgorithmBase[Choices]):
     def learn(self, state: Choices, request: Request, replies: Replies) -> Choices:
         """Every model moves by the aggregate of those who chose it."""
         chosen = replies.extras[CHOICE].astype(np.int64)
-        models = state.models.copy()
+        models, memories = state.models.copy(), list(state.memories)
         for k in np.unique(chosen):
             own = replies.only(chosen == k)
             found = self._aggregate(
-                own.vectors, clients=own.clients, weights=weights_of(own, self._weights)
+                own.vectors,
+                clients=own.clients,
+                weights=weights_of(own, self._weights),
+                memory=memories[k],
             )
             models[k] = self._step(models[k], found.estimate)
+            memories[k] = found.memory
         known = np.union1d(state.clients, replies.clients)
         last = np.full(len(known), NO_MODEL)
         last[np.searchsorted(known, state.clients)] = state.chosen
         last[np.searchsorted(known, replies.clients)] = chosen
-        return replace(state, models=models, clients=known, chosen=last)
+        return Choices(models, known, last, tuple(memories))
 
     def serve(self, state: Choices, clients: Labels) -> tuple[Array, Labels]:
         """To everybody what it chose last."""

@@ -8,7 +8,10 @@ yardstick for a run that gives them a cluster of their own. With `exclude_byzant
 out: that is the error of a federation without Byzantine clients.
 """
 
+from dataclasses import replace
+
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.errors import SettingError
@@ -51,6 +54,15 @@ class Oracle(ThreeStage):
             replies = replies.only(self._counting(replies.clients))
         return super().learn(state, request, replies)
 
+    def admit(self, state: ThreeStageState, round_number: int, replies: Replies) -> ThreeStageState:
+        """Honest newcomers join their true cluster, others the nearest."""
+        after = super().admit(state, round_number, replies).clustered
+        assert after is not None
+        honest = np.isin(after.clients, self._honest)
+        labels = after.labels.copy()
+        labels[honest] = self._truth.labels[after.clients[honest]]
+        return replace(state, clustered=replace(after, labels=labels))
+
     def _counting(self, clients: Labels) -> Mask:
         """The clients whose vectors enter the aggregates."""
         if not self._exclude_byzantine:
@@ -63,7 +75,7 @@ class Oracle(ThreeStage):
         centres = self._truth.centres
         if centres is None:
             centres = _means(local_models[honest], true, self._truth.k)
-        labels = ((local_models[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        labels = cdist(local_models, centres).argmin(axis=1)
         labels[honest] = true
         models = centres.astype(local_models.dtype)
         counts = self._counting(clients)

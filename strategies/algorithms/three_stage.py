@@ -21,6 +21,9 @@ from tagma.strategies.screening.placement import place
 from tagma.strategies.screening.reply_check import DEFAULTS, Limits
 from tagma.strategies.screening.standing import NO_SCREENING, Answers, Screening, Standing
 
+_SAME = {"float64": 1e-6, "float32": 1e-3}
+"""A local model that was computed again is this near to itself, relative to its length."""
+
 ClusterClients = Callable[[Labels, Array], Clustering]
 """From client numbers (m,) and their local models (m, d) to clusters."""
 
@@ -211,7 +214,9 @@ class ThreeStage:
         row = None if state.clustered is None else state.clustered.row_of(client)
         if state.clustered is None or row is None:
             return False
-        return bool(np.allclose(vector, state.clustered.local_models[row], rtol=1e-6, atol=1e-12))
+        known = state.clustered.local_models[row]
+        near = _SAME[known.dtype.name] * float(np.linalg.norm(known)) + 1e-12
+        return float(np.linalg.norm(vector - known)) <= near
 
     def findings(self, state: ThreeStageState) -> Clustered | None:
         """Clusters, balls and what is held against whom."""

@@ -37,8 +37,8 @@ def test_gradients_and_local_model_agree(features):
     byzantine_client = int(np.flatnonzero(task_of(settings).truth().labels < 0)[0])
     client = make_client(settings, byzantine_client, ShiftedMean())
     model = np.array([3.0, -1.0])
-    gradient = client.answer(GRADIENT, [(model, {})], 2, {}).vector
-    local_model = client.answer(FIT, [(np.zeros(2), {})], 1, {}).vector
+    gradient = client.answer(GRADIENT, (model, {}), 2, {}).vector
+    local_model = client.answer(FIT, (np.zeros(2), {}), 1, {}).vector
     assert np.allclose(gradient, model - local_model)
 
 

@@ -77,8 +77,11 @@ ALGORITHMS = {
     "ifca": ["strategy=ifca", "strategy.k=2", "aggregation=median"],
     "local": ["strategy=local", "optimiser=local", "optimiser.step=0.1"],
     "oracle": ["strategy=oracle"],
+    "rehearsed": ["attack=ipm", "attack.optimise=true"],
     "sampled": ["sampling.fraction=0.5"],
     "sampled fedavg": ["strategy=fedavg", "sampling.fraction=0.3"],
+    "fedavg, garbage": ["strategy=fedavg", "attack=garbage"],
+    "ifca, garbage": ["strategy=ifca", "strategy.k=2", "attack=garbage", "sampling.fraction=0.5"],
 }  # fmt: skip
 
 

@@ -227,9 +227,11 @@ def test_a_broken_reply_is_dropped_counted_and_harmless_in_every_algorithm(
             assert np.array_equal(ours, theirs)
         assert (outcome.which != -1).sum() >= 7
         assert len(outcome.replies) == 7 + (rounds == {2} and outcome.number != 2)
-    # A node whose first answer is broken is not asked again.
+    # A node whose first answer is broken is not asked again where its place depends on it.
+    asked = [min(rounds)] if name in ("three_stage", "tagma", "local", "oracle") else sorted(rounds)
     reasons = [(outcome.number, *lost) for outcome in found for lost in outcome.rejected]
-    assert [(number, why) for number, _, why in reasons] == [(min(rounds), reason)]
+    played = [number for number in asked if number <= len(found)]
+    assert [(number, why) for number, _, why in reasons] == [(number, reason) for number in played]
     assert reasons[0][1] in ({ODD} if rounds == {2} else {ODD, None})
 
 

@@ -190,7 +190,7 @@ def test_torch_is_not_needed_for_losses_in_numpy():
         "from tagma.client.local_client import make_client\n"
         "from tagma.settings import compose\n"
         "client = make_client(compose(['task=mixture_logistic', 'solver=lbfgs']), 0)\n"
-        "client.answer('local_model', [(0, {})], 1, {})\n"
+        "client.answer('local_model', (0, {}), 1, {})\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run(

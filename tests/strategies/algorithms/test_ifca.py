@@ -59,3 +59,9 @@ def test_models_start_apart_in_the_precision_of_the_initial_one():
 
 def test_models_around_zero_start_apart_too():
     assert np.std(make().start(np.zeros(1000)).models[0]) == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_single_model_is_chosen_by_everybody(run_small):
+    metrics = run_small("strategy=ifca", "strategy.k=1", "attack=none")
+    assert [cluster["size"] for cluster in metrics["clusters"]] == [20]
+    assert metrics["replies"]["rejected"] == {}
