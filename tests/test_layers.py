@@ -150,7 +150,7 @@ def test_a_client_of_a_convex_task_does_not_load_torch():
         "import sys, tagma.client.app\n"
         "from tagma.client.local_client import make_client\n"
         "from tagma.settings import compose\n"
-        "make_client(compose(['task.dim=3']), 0).local_model()\n"
+        "make_client(compose(['task.dim=3']), 0).answer('local_model', (0, {}), 1, {})\n"
         "print('torch' in sys.modules)"
     )
     done = subprocess.run(

@@ -113,7 +113,8 @@ def warm_up() -> None:
     """Let a small client compute once, so that all it needs is imported."""
     import_module("tagma.client.app")
     settings = import_module("tagma.settings").compose(_SMALL)
-    import_module("tagma.client.local_client").make_client(settings, 0, None).local_model()
+    client = import_module("tagma.client.local_client").make_client(settings, 0, None)
+    client.answer("local_model", (client.data.targets, {}), 1, {})
 
 
 def _import_ahead() -> None:
