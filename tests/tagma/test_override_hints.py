@@ -74,7 +74,7 @@ def test_a_place_that_is_not_there_is_named():
 def test_a_part_of_choices_cannot_be_chosen(text):
     line = (
         "strategy=_screened: there is no such choice; "
-        "known: fedavg, fedprox, ifca, local, oracle, three_stage"
+        "known: fedavg, fedprox, ifca, local, oracle, own, three_stage"
     )
     with pytest.raises(TagmaError, match=f"^{line}$"):
         refuse_parts(["rounds=3", text])
