@@ -26,7 +26,7 @@ from tagma.layout import Named
 from tagma.server.plain_state import put_together, taken_apart
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.recorder import Recorder
-from tagma.strategies.flower import AlgorithmStrategy
+from tagma.strategies.algorithm_run import AlgorithmRun
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -54,7 +54,7 @@ class Checkpoint:
         if rounds + 1 <= self.round:
             raise TagmaError(f"rounds={rounds}: {self.round - 1} are done already; set more")
 
-    def restore(self, strategy: AlgorithmStrategy[Any], recorder: Recorder) -> None:
+    def restore(self, strategy: AlgorithmRun[Any], recorder: Recorder) -> None:
         """Give a new strategy and a new recorder the memory of the old ones."""
         try:
             state = put_together(type(strategy.state), self.state, self.tensors)
@@ -76,7 +76,7 @@ def save_checkpoint(
     folder: Path,
     overrides: tuple[str, ...],
     recorder: Recorder,
-    strategy: AlgorithmStrategy[Any],
+    strategy: AlgorithmRun[Any],
 ) -> None:
     """Write the state after the round that the recorder saw last."""
     tensors: dict[str, Any] = {}

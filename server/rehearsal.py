@@ -8,13 +8,11 @@ from tagma.arrays import Array, Mask
 from tagma.attacks.collusion import Rehearsal
 from tagma.exchange import FIT, Replies, Request
 from tagma.server.results.cluster_scores import estimation_error
-from tagma.strategies.flower import AlgorithmStrategy
+from tagma.strategies.algorithm_run import AlgorithmRun
 from tagma.tasks.task import Truth
 
 
-def rehearsal_of(
-    strategy: AlgorithmStrategy[Any], truth: Truth | None, byzantine: Mask
-) -> Rehearsal:
+def rehearsal_of(strategy: AlgorithmRun[Any], truth: Truth | None, byzantine: Mask) -> Rehearsal:
     """The estimation error after the algorithm's next step from its present state.
 
     Against the true models or, where nobody knows them, those that the honest clients alone would

@@ -11,7 +11,8 @@ from typing import Any
 from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp import Grid
 
-from tagma.strategies.flower import AlgorithmStrategy, Round
+from tagma.strategies.algorithm_run import Round
+from tagma.strategies.flower import AlgorithmStrategy
 
 
 def play(

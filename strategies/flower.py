@@ -7,15 +7,14 @@ does. Clients are ordered by their numbers (`tagma.strategies.client_identity`),
 depends neither on node ids, which are random, nor on the order of replies.
 
 What an algorithm asks for, what it learns and whom it serves is its own affair
-(`tagma.strategies.algorithms.algorithm`). Replies are checked, clients sampled and the quorum
-applied here, once for all of them.
+(`tagma.strategies.algorithms.algorithm`); how a round goes for any of them is in
+`tagma.strategies.algorithm_run`. Here messages are made, and replies checked.
 """
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import perf_counter
-from typing import Any, Generic
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
@@ -24,14 +23,11 @@ from flwr.serverapp.strategy import Strategy
 
 from tagma.arrays import Array, Labels
 from tagma.errors import FederationError
-from tagma.exchange import CHOICE, EVALUATE, FIT, INTRODUCE, NO_MODEL, Replies, Request
+from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
+from tagma.strategies.algorithm_run import AlgorithmRun, Round, bytes_down
 from tagma.strategies.algorithms.algorithm import Algorithm, S
-from tagma.strategies.client_identity import Clients
-from tagma.strategies.model_buffers import joined_buffers
-from tagma.strategies.quorum import enough_replies
 from tagma.strategies.replies import ABSENT, Rejection, Reply, check_metrics, check_replies
-from tagma.strategies.sampling import sample
 from tagma.wire import ARRAYS, CONFIG, ROUND, WORK, pack
 
 _log = logging.getLogger("tagma")
@@ -39,51 +35,8 @@ _FIRST = 1
 """The round of local models; whoever is asked for one later is asked in its name."""
 
 
-@dataclass
-class Round:
-    """What one round brought."""
-
-    number: int
-    work: str = ""
-    state: Any = None
-    """The algorithm's, after the round."""
-    clients: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """All clients that are known, in ascending order, shape (m,)."""
-    models: Array = field(default_factory=lambda: np.empty((0, 0)))
-    """All models after the round, shape (K, d)."""
-    which: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """The model of every client, or `NO_MODEL`, shape (m,)."""
-    replies: Replies | None = None
-    """Those that were usable."""
-    rejected: list[tuple[int | None, str]] = field(default_factory=list)
-    """Client (None where its number is not known) and reason of every reply that was dropped."""
-    joined: list[int] = field(default_factory=list)
-    """Clients that came after round 1."""
-    returned: list[int] = field(default_factory=list)
-    """Clients that came back under another node id."""
-    kept: list[int] = field(default_factory=list)
-    """Models that stay as they are because too few of their clients replied."""
-    sent: int = 0
-    bytes_down: int = 0
-    """Of the models that were sent."""
-    bytes_up: int = 0
-    """Of the vectors that came back and were usable."""
-    exchange_seconds: float = 0.0
-    """Time between messages and their last reply."""
-    aggregation_seconds: float = 0.0
-    """Time for checking and learning."""
-    evaluations: dict[int, dict[str, float]] = field(default_factory=dict)
-    """What clients measured with their models after the round, if they were asked."""
-    evaluation_seconds: float = 0.0
-
-
-class AlgorithmStrategy(Strategy, Generic[S]):
-    """Any algorithm as a Flower Strategy.
-
-    `initial` are the named arrays of the model that everything starts from. `sampling` is the
-    share of every model's clients that is asked in a round. A model with fewer than `min_replies`
-    usable replies stays as it is.
-    """
+class AlgorithmStrategy(AlgorithmRun[S], Strategy):
+    """Any algorithm as a Flower Strategy; see `AlgorithmRun` for its settings."""
 
     def __init__(
         self,
@@ -95,29 +48,15 @@ class AlgorithmStrategy(Strategy, Generic[S]):
         sampling: float = 1.0,
         seed: int = 0,
     ) -> None:
-        self.algorithm = algorithm
-        self.layout = layout or Layout.of(initial)
-        self.first_state: S = algorithm.start(self.layout.vector(initial))
-        self.state = self.first_state
-        self.clients = Clients()
-        self.buffers: list[Named] = [{b.name: initial[b.name] for b in self.layout.buffers}]
-        """Those of every model; the last one's are those of models that have none yet."""
-        self.outcome = Round(0)
-        """What the present round, or the last one, brought."""
-        self._min_replies = min_replies
-        self._sampling = sampling
-        self._seed = seed
+        super().__init__(
+            algorithm, initial,
+            layout=layout, min_replies=min_replies, sampling=sampling, seed=seed,
+        )  # fmt: skip
         self._online: set[int] = set()
         self._dropped: list[Rejection] = []
         self._request: Request | None = None
         self._sent: list[Message] = []
         self._sent_at = 0.0
-
-    def resume(self, state: S, joined: Mapping[int, int], buffers: list[Named]) -> None:
-        """Go on from a state; `joined` maps the clients to the rounds in which they came."""
-        self.state = state
-        self.clients.joined = dict(joined)
-        self.buffers = buffers
 
     def invite(self, server_round: int, grid: Grid) -> list[Message]:
         """Ask nodes that have no number who they are.
@@ -126,7 +65,7 @@ class AlgorithmStrategy(Strategy, Generic[S]):
         """
         self.outcome = Round(server_round)
         self._online = set(grid.get_node_ids())
-        if server_round == _FIRST and self._sampling >= 1:
+        if server_round == _FIRST and self.sampling >= 1:
             return []
         nodes = self.clients.strangers(self._online)
         provisional = np.arange(len(nodes))
@@ -182,11 +121,11 @@ class AlgorithmStrategy(Strategy, Generic[S]):
         started = perf_counter()
         if server_round == _FIRST:
             self._begin(usable, rejections)
-        self._learn(self._stacked(usable), usable)
+        stacked = self._stacked(usable)
+        sent = {self.clients.of_node[reply.node]: reply.buffers for reply in usable}
+        self.learn(self._as_answered(self.request, stacked), stacked, sent)
+        self.conclude()
         outcome = self.outcome
-        outcome.state = self.state
-        outcome.clients = self.clients.numbers
-        outcome.models, outcome.which = self.algorithm.serve(self.state, outcome.clients)
         outcome.rejected = [(self._named(r), r.reason) for r in self._dropped]
         self._dropped = []
         outcome.aggregation_seconds += perf_counter() - started
@@ -199,10 +138,7 @@ class AlgorithmStrategy(Strategy, Generic[S]):
     ) -> list[Message]:
         """Every client that is there and has a model tries it."""
         self._online = set(grid.get_node_ids())
-        present = self._present()
-        models, which = self.algorithm.serve(self.state, present)
-        has = which != NO_MODEL
-        request = Request(EVALUATE, present[has], models, which[has])
+        request = self.to_evaluate(self._present())
         return self._send(self._nodes_of(request.clients), request, server_round)
 
     def aggregate_evaluate(
@@ -249,44 +185,13 @@ class AlgorithmStrategy(Strategy, Generic[S]):
 
     def _begin(self, usable: list[Reply], rejections: list[Rejection]) -> None:
         if not usable:
-            reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
-            what = "local model" if self.request.work == FIT else "update"
-            raise FederationError(
-                f"no client sent a usable {what} ({reasons or 'there are no clients'})"
-            )
+            raise self.fail(self.request, rejections)
         if self.clients.joined:  # they have said who they are, but not what was needed
             self.clients.forget(rejection.node for rejection in rejections)
         else:
             self.clients.begin(usable)
-        if self.algorithm.introduce(self.state, self.clients.numbers[:0]) is not None:
+        if self.needs_places():
             self.clients.refuse(rejections)  # else nobody needs a place, and all may try again
-
-    def _learn(self, replies: Replies, usable: list[Reply]) -> None:
-        self.outcome.replies = replies
-        request = self._as_answered(self.request, replies)
-        counts = np.ones(len(replies), dtype=bool)
-        models, members = self.algorithm.serve(self.state, self.clients.numbers)
-        if request.which is None:
-            rows = members = replies.extras.get(CHOICE, counts - 1).astype(np.int64)
-        else:
-            rows = request.rows(replies.clients)
-        if request.models is models or np.array_equal(request.models, models):
-            # What was sent is what is served: a model without enough replies stays as it is.
-            counts, self.outcome.kept = enough_replies(rows, members, self._min_replies)
-        for model in self.outcome.kept:
-            number = self.outcome.number
-            _log.warning("round %d: too few replies, cluster %d keeps its model", number, model)
-        if counts.any():
-            counting = replies.only(counts)
-            self.state = self.algorithm.learn(self.state, request, counting)
-            self._join_buffers(counting.clients, usable)
-
-    def _join_buffers(self, clients: Labels, usable: list[Reply]) -> None:
-        if self.layout.buffers:
-            sent = {self.clients.of_node[reply.node]: reply.buffers for reply in usable}
-            models, which = self.algorithm.serve(self.state, clients)
-            before = [self.buffers[min(k, len(self.buffers) - 1)] for k in range(len(models))]
-            self.buffers = joined_buffers(before, [sent[c] for c in clients.tolist()], which)
 
     def _as_answered(self, request: Request, replies: Replies) -> Request:
         """The request as if those who answered had been asked.
@@ -301,12 +206,10 @@ class AlgorithmStrategy(Strategy, Generic[S]):
 
     def _drawn(self, server_round: int) -> Labels:
         """The clients that are asked in this round; those that are away are noted."""
-        known, present = self.clients.numbers, self._present()
-        _, which = self.algorithm.serve(self.state, known)
-        there = np.isin(known, present)
-        for client in known[(which != NO_MODEL) & ~there].tolist():
+        drawn, away = self.draw(server_round, self._present())
+        for client in away.tolist():
             self._dropped.append(Rejection(self.clients.node_of.get(client, 0), ABSENT, client))
-        return sample(present, which[there], self._sampling, self._seed, server_round)
+        return drawn
 
     def _present(self) -> Labels:
         """The clients whose nodes are there, in ascending order."""
@@ -352,22 +255,21 @@ class AlgorithmStrategy(Strategy, Generic[S]):
         if request.which is None:
             content = _content(config, {f"{ARRAYS}.{k}": one for k, one in enumerate(packed)})
             contents = [content] * len(nodes)
-            self.outcome.bytes_down += len(nodes) * len(packed) * self.layout.nbytes
         else:
             bare = _content(config, {})
             records = [_content(config, {ARRAYS: one}) for one in packed]
             rows = request.which.tolist()
             contents = [bare if k == NO_MODEL else records[k] for k in rows]
-            self.outcome.bytes_down += int((request.which != NO_MODEL).sum()) * self.layout.nbytes
         kind = "evaluate" if request.work == EVALUATE else "train"
         self._request = request
         self._sent = [Message(c, node, kind) for c, node in zip(contents, nodes, strict=True)]
         self.outcome.sent += len(self._sent)
+        self.outcome.bytes_down += bytes_down(request, self.layout.nbytes)
         self._sent_at = perf_counter()
         return self._sent
 
     def _packed(self, models: Array, k: int) -> ArrayRecord:
-        return pack(self.layout, models[k], self.buffers[min(k, len(self.buffers) - 1)])
+        return pack(self.layout, models[k], self.buffers_of(k))
 
     def _receive(self, replies: Iterable[Message]) -> tuple[list[Reply], list[Rejection]]:
         replies = list(replies)

@@ -11,7 +11,7 @@ from tagma.exchange import FIT, NO_MODEL
 from tagma.server.results.cluster_scores import misclustering
 from tagma.server.results.events import Observer, RoundFinished
 from tagma.server.results.scores import Score, Seen
-from tagma.strategies.flower import Round
+from tagma.strategies.algorithm_run import Round
 from tagma.tasks.task import Truth
 
 

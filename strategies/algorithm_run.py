@@ -1,0 +1,172 @@
+"""One algorithm in the middle of a run: its state, whom a round asks, and what it brought.
+
+Everything that does not depend on how requests and replies travel is here, once for the Flower
+Strategy (`tagma.strategies.flower`) and for the vectorised engine: sampling, the quorum, buffers,
+and the summary of a round.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+import numpy as np
+
+from tagma.arrays import Array, Labels
+from tagma.errors import FederationError
+from tagma.exchange import CHOICE, EVALUATE, FIT, NO_MODEL, Replies, Request
+from tagma.layout import Layout, Named
+from tagma.strategies.algorithms.algorithm import Algorithm, S
+from tagma.strategies.client_identity import Clients
+from tagma.strategies.model_buffers import joined_buffers
+from tagma.strategies.quorum import enough_replies
+from tagma.strategies.replies import Rejection
+from tagma.strategies.sampling import sample
+
+_log = logging.getLogger("tagma")
+
+
+@dataclass
+class Round:
+    """What one round brought."""
+
+    number: int
+    work: str = ""
+    state: Any = None
+    """The algorithm's, after the round."""
+    clients: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """All clients that are known, in ascending order, shape (m,)."""
+    models: Array = field(default_factory=lambda: np.empty((0, 0)))
+    """All models after the round, shape (K, d)."""
+    which: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The model of every client, or `NO_MODEL`, shape (m,)."""
+    replies: Replies | None = None
+    """Those that were usable."""
+    rejected: list[tuple[int | None, str]] = field(default_factory=list)
+    """Client (None where its number is not known) and reason of every reply that was dropped."""
+    joined: list[int] = field(default_factory=list)
+    """Clients that came after round 1."""
+    returned: list[int] = field(default_factory=list)
+    """Clients that came back under another node id."""
+    kept: list[int] = field(default_factory=list)
+    """Models that stay as they are because too few of their clients replied."""
+    sent: int = 0
+    bytes_down: int = 0
+    """Of the models that were sent."""
+    bytes_up: int = 0
+    """Of the vectors that came back and were usable."""
+    exchange_seconds: float = 0.0
+    """Time between messages and their last reply."""
+    aggregation_seconds: float = 0.0
+    """Time for checking and learning."""
+    evaluations: dict[int, dict[str, float]] = field(default_factory=dict)
+    """What clients measured with their models after the round, if they were asked."""
+    evaluation_seconds: float = 0.0
+
+
+class AlgorithmRun(Generic[S]):
+    """An algorithm and where it is.
+
+    `initial` are the named arrays of the model that everything starts from. `sampling` is the
+    share of every model's clients that is asked in a round. A model with fewer than `min_replies`
+    usable replies stays as it is.
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm[S],
+        initial: Named,
+        *,
+        layout: Layout | None = None,
+        min_replies: int = 1,
+        sampling: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        self.algorithm = algorithm
+        self.layout = layout or Layout.of(initial)
+        self.first_state: S = algorithm.start(self.layout.vector(initial))
+        self.state = self.first_state
+        self.clients = Clients()
+        self.buffers: list[Named] = [{b.name: initial[b.name] for b in self.layout.buffers}]
+        """Those of every model; the last one's are those of models that have none yet."""
+        self.outcome = Round(0)
+        """What the present round, or the last one, brought."""
+        self.sampling = sampling
+        self._min_replies = min_replies
+        self._seed = seed
+
+    def resume(self, state: S, joined: Mapping[int, int], buffers: list[Named]) -> None:
+        """Go on from a state; `joined` maps the clients to the rounds in which they came."""
+        self.state = state
+        self.clients.joined = dict(joined)
+        self.buffers = buffers
+
+    def draw(self, round_number: int, present: Labels) -> tuple[Labels, Labels]:
+        """The clients that a round asks, of those that are there, and those that are away."""
+        known = self.clients.numbers
+        _, which = self.algorithm.serve(self.state, known)
+        there = np.isin(known, present)
+        away = known[(which != NO_MODEL) & ~there]
+        return sample(present, which[there], self.sampling, self._seed, round_number), away
+
+    def to_evaluate(self, present: Labels) -> Request:
+        """Every client that is there and has a model is to try it."""
+        models, which = self.algorithm.serve(self.state, present)
+        has = which != NO_MODEL
+        return Request(EVALUATE, present[has], models, which[has])
+
+    def needs_places(self) -> bool:
+        """Whether clients need a place before they can take part."""
+        return self.algorithm.introduce(self.state, self.clients.numbers[:0]) is not None
+
+    def fail(self, request: Request, rejections: list[Rejection]) -> FederationError:
+        """The error of a first round without a usable reply."""
+        reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
+        what = "local model" if request.work == FIT else "update"
+        return FederationError(
+            f"no client sent a usable {what} ({reasons or 'there are no clients'})"
+        )
+
+    def learn(self, request: Request, replies: Replies, buffers: Mapping[int, Named]) -> None:
+        """Let the algorithm learn from usable replies; `buffers` are those that clients sent."""
+        self.outcome.replies = replies
+        counts = np.ones(len(replies), dtype=bool)
+        models, members = self.algorithm.serve(self.state, self.clients.numbers)
+        if request.which is None:
+            rows = members = replies.extras.get(CHOICE, counts - 1).astype(np.int64)
+        else:
+            rows = request.rows(replies.clients)
+        if request.models is models or np.array_equal(request.models, models):
+            # What was sent is what is served: a model without enough replies stays as it is.
+            counts, self.outcome.kept = enough_replies(rows, members, self._min_replies)
+        for model in self.outcome.kept:
+            number = self.outcome.number
+            _log.warning("round %d: too few replies, cluster %d keeps its model", number, model)
+        if counts.any():
+            counting = replies.only(counts)
+            self.state = self.algorithm.learn(self.state, request, counting)
+            self._join_buffers(counting.clients, buffers)
+
+    def conclude(self) -> None:
+        """Sum the round up: who gets which model now."""
+        outcome = self.outcome
+        outcome.state = self.state
+        outcome.clients = self.clients.numbers
+        outcome.models, outcome.which = self.algorithm.serve(self.state, outcome.clients)
+
+    def buffers_of(self, model: int) -> Named:
+        """The buffers of one model."""
+        return self.buffers[min(model, len(self.buffers) - 1)]
+
+    def _join_buffers(self, clients: Labels, sent: Mapping[int, Named]) -> None:
+        if self.layout.buffers:
+            models, which = self.algorithm.serve(self.state, clients)
+            before = [self.buffers_of(k) for k in range(len(models))]
+            self.buffers = joined_buffers(before, [sent[c] for c in clients.tolist()], which)
+
+
+def bytes_down(request: Request, nbytes: int) -> int:
+    """The bytes of the models that a request sends, at `nbytes` a model."""
+    if request.which is None:
+        return len(request.clients) * len(request.models) * nbytes
+    return int((request.which != NO_MODEL).sum()) * nbytes
