@@ -21,7 +21,7 @@ from typing import Annotated, Any, cast
 import numpy as np
 from annotated_types import Ge, Gt
 
-from tagma.arrays import Array
+from tagma.arrays import Array, Labels
 from tagma.errors import SettingError
 from tagma.layout import Named
 from tagma.plugins import TARGET, build, locate
@@ -95,11 +95,12 @@ class LocalTraining:
         received, steps = model, 0
         descend = self._descent(model)
         gradient = _gradient_with(task, buffers)
-        for epoch, batch in self._batches(data, random):
+        for epoch, rows in self.orders(len(data), random):
+            batch = data if rows is None else Data(data.inputs[rows], data.targets[rows])
             slope, after = gradient(model, buffers, batch)
             if proximal:
                 slope = slope + proximal * (model - received)
-            moved = descend(model, slope, self.learning_rate / (1 + epoch) ** self.decay)
+            moved = descend(model, slope, self.rate(epoch))
             steps += 1
             if not isfinite(np.vdot(moved, moved)):
                 return Trained(model, buffers, steps, "diverged")
@@ -107,22 +108,30 @@ class LocalTraining:
         reason = "all steps" if self.epochs is None else "end of the last epoch"
         return Trained(model, buffers, steps, reason)
 
-    def _batches(self, data: Data, random: np.random.Generator) -> Iterator[tuple[int, Data]]:
-        """Every batch with the number of its epoch; none of a client without examples."""
-        if len(data) == 0:
+    def orders(
+        self, examples: int, random: np.random.Generator
+    ) -> Iterator[tuple[int, Labels | None]]:
+        """The epoch of every step and the rows of its batch, None for all.
+
+        There is no step for a client without examples.
+        """
+        if not examples:
             return iter(())
         passes = count() if self.epochs is None else range(self.epochs)
-        batches = ((epoch, batch) for epoch in passes for batch in self._epoch(data, random))
-        return islice(batches, self.steps if self.epochs is None else None)
+        steps = ((epoch, rows) for epoch in passes for rows in self._epoch(examples, random))
+        return islice(steps, self.steps if self.epochs is None else None)
 
-    def _epoch(self, data: Data, random: np.random.Generator) -> Iterator[Data]:
+    def _epoch(self, examples: int, random: np.random.Generator) -> Iterator[Labels | None]:
         if self.batch_size is None:
-            yield data
+            yield None
             return
-        order = random.permutation(len(data))
-        for first in range(0, len(order), self.batch_size):
-            rows = order[first : first + self.batch_size]
-            yield Data(data.inputs[rows], data.targets[rows])
+        order = random.permutation(examples)
+        for first in range(0, examples, self.batch_size):
+            yield order[first : first + self.batch_size]
+
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch."""
+        return self.learning_rate / (1 + epoch) ** self.decay
 
 
 def _gradient_with(
