@@ -74,9 +74,12 @@ class LocalTraining:
         self.steps = steps
         self.batch_size = batch_size
         self.decay = decay
-        self._descent = (
+        self.plain = optimiser is None
+        """Whether steps are those of gradient descent."""
+        self.descent = (
             _gradient_descent if optimiser is None else _torch_descent(optimiser, learning_rate)
         )
+        """Begins anew with every model."""
 
     def __call__(
         self,
@@ -93,7 +96,7 @@ class LocalTraining:
         `random` decides the order of the examples; `buffers` are those of a model that has some.
         """
         received, steps = model, 0
-        descend = self._descent(model)
+        descend = self.descent(model)
         gradient = _gradient_with(task, buffers)
         for epoch, rows in self.orders(len(data), random):
             batch = data if rows is None else Data(data.inputs[rows], data.targets[rows])

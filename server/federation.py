@@ -4,12 +4,11 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from flwr.serverapp import Grid
 
 from tagma.attacks.adversary import adversary_of
-from tagma.attacks.attacked_grid import AttackedGrid
 from tagma.attacks.collusion import Collusion
 from tagma.errors import FederationError
 from tagma.server.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
@@ -20,15 +19,17 @@ from tagma.server.results.metrics import summarise
 from tagma.server.results.recorder import Recorder
 from tagma.server.results.run_folder import History, write_clusters, write_metrics, write_models
 from tagma.server.results.scores import scores_of
-from tagma.server.rounds import play
+from tagma.server.rounds import Plan, play
 from tagma.server.wiring import algorithm_of
 from tagma.settings import Settings
+from tagma.strategies.algorithm_run import AlgorithmRun
 from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.flower import AlgorithmStrategy
 from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 
 _log = logging.getLogger("tagma")
+Run = TypeVar("Run", bound=AlgorithmRun[Any])
 
 
 def run_federation(
@@ -39,17 +40,40 @@ def run_federation(
     engine: str = "inprocess",
 ) -> None:
     """Run all rounds on a grid and leave the results in the folder."""
+
+    def on_grid(strategy: AlgorithmStrategy[Any], plan: Plan) -> None:
+        _wait_for_nodes(grid, task_of(settings).clients, settings.start_timeout)
+        timeout, patience = settings.round_timeout, settings.start_timeout
+        play(strategy, grid, plan, timeout=timeout, patience=patience)
+
+    conduct(settings, folder, observers, engine, AlgorithmStrategy, on_grid)
+
+
+def conduct(
+    settings: Settings,
+    folder: Path,
+    observers: Sequence[Observer],
+    engine: str,
+    kind: type[Run],
+    play_all: Callable[[Run, Plan], None],
+) -> None:
+    """Run all rounds in whichever way an engine plays them, and leave the results."""
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):
-        _run_all(grid, settings, folder, observers, engine)
+        _run_all(settings, folder, observers, engine, kind, play_all)
 
 
 def _run_all(
-    grid: Grid, settings: Settings, folder: Path, observers: Sequence[Observer], engine: str
+    settings: Settings,
+    folder: Path,
+    observers: Sequence[Observer],
+    engine: str,
+    kind: type[Run],
+    play_all: Callable[[Run, Plan], None],
 ) -> None:
     task, adversary = task_of(settings), adversary_of(settings)
     layout, truth, scores = layout_of(task), task.truth(), scores_of(task)
-    strategy = AlgorithmStrategy(
+    strategy = kind(
         algorithm_of(settings),
         task.initial(),
         layout=layout,
@@ -67,6 +91,7 @@ def _run_all(
     listening += [History(folder, scores, recorder.events), *observers]
     if settings.checkpoint_every:
         listening.append(_saver(settings, folder, recorder, strategy))
+    collusion = None
     if adversary.colludes:
         collusion = Collusion(
             adversary,
@@ -74,18 +99,14 @@ def _run_all(
             rehearsal=rehearsal_of(strategy, truth, adversary.byzantine),
             seed=settings.seed,
         )
-        grid = AttackedGrid(grid, collusion, sound=strategy.sound, layout=layout)
-    _wait_for_nodes(grid, task.clients, settings.start_timeout)
-    play(
-        strategy,
-        grid,
+    plan = Plan(
         first=len(recorder.events) + 1,
         last=rounds,
-        timeout=settings.round_timeout,
-        patience=settings.start_timeout,
         evaluates=_evaluates(settings, blind=truth is None or truth.centres is None),
         on_round=recorder.observe_round,
+        collusion=collusion,
     )
+    play_all(strategy, plan)
     found = strategy.algorithm.findings(strategy.state)
     known = found if isinstance(found, Clustered) else None
     write_clusters(folder, recorder, known)
@@ -112,7 +133,7 @@ def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:
 
 
 def _saver(
-    settings: Settings, folder: Path, recorder: Recorder, strategy: AlgorithmStrategy[Any]
+    settings: Settings, folder: Path, recorder: Recorder, strategy: AlgorithmRun[Any]
 ) -> Observer:
     """An observer that writes a checkpoint after every so many rounds.
 

@@ -6,39 +6,48 @@ ones, and after a resume all of them, since node ids may have changed.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from flwr.app import ArrayRecord, ConfigRecord
 from flwr.serverapp import Grid
 
+from tagma.attacks.attacked_grid import AttackedGrid
+from tagma.attacks.collusion import Collusion
 from tagma.strategies.algorithm_run import Round
 from tagma.strategies.flower import AlgorithmStrategy
 
 
+@dataclass(frozen=True)
+class Plan:
+    """Which rounds are played, what happens in them beside training, and who hears of them."""
+
+    first: int
+    last: int
+    evaluates: Callable[[int], bool]
+    """Whether every client tries its model after a round."""
+    on_round: Callable[[Round], None]
+    collusion: Collusion | None = None
+    """What Byzantine clients do together."""
+
+
 def play(
-    strategy: AlgorithmStrategy[Any],
-    grid: Grid,
-    *,
-    first: int,
-    last: int,
-    timeout: float,
-    patience: float,
-    evaluates: Callable[[int], bool],
-    on_round: Callable[[Round], None],
+    strategy: AlgorithmStrategy[Any], grid: Grid, plan: Plan, *, timeout: float, patience: float
 ) -> None:
-    """Play the rounds from `first` to `last`; each is over when all have replied, or in time.
+    """Play the rounds of the plan; each is over when all have replied, or in time.
 
     Newcomers are waited for no longer than `patience`, and never longer than a round may take.
-    After the rounds that `evaluates` names, every client tries its model.
     """
     arrays, config = ArrayRecord(), ConfigRecord()
-    for number in range(first, last + 1):
+    if plan.collusion is not None:
+        grid = AttackedGrid(grid, plan.collusion, sound=strategy.sound, layout=strategy.layout)
+    for number in range(plan.first, plan.last + 1):
         if invitations := strategy.invite(number, grid):
             limit = min(patience, timeout)
             strategy.welcome(grid.send_and_receive(invitations, timeout=limit))
         messages = strategy.configure_train(number, arrays, config, grid)
         strategy.aggregate_train(number, grid.send_and_receive(messages, timeout=timeout))
-        if evaluates(number):
+        if plan.evaluates(number):
             messages = strategy.configure_evaluate(number, arrays, config, grid)
             strategy.aggregate_evaluate(number, grid.send_and_receive(messages, timeout=timeout))
-        on_round(strategy.outcome)
+        plan.on_round(strategy.outcome)

@@ -15,7 +15,7 @@ import numpy as np
 from flwr.app import Message, MetricRecord, RecordDict
 from numpy.typing import NDArray
 
-from tagma.arrays import Array
+from tagma.arrays import Array, Mask
 from tagma.exchange import Expected
 from tagma.flower_private import ErrorCode
 from tagma.layout import Layout
@@ -39,6 +39,7 @@ _AWAY = {
 }
 """Errors that Flower itself reports for a node that it cannot reach."""
 NO_REPLY, UNREACHABLE, ABSENT = "no reply", "unreachable", "absent"
+NOT_FINITE = "not finite"
 ABSENCES = {NO_REPLY, UNREACHABLE, ABSENT}
 """Reasons that say nothing about a client but that it was away."""
 
@@ -140,8 +141,14 @@ def _arrays(content: RecordDict, layout: Layout) -> tuple[Array, dict[str, NDArr
     for values in (vector, *(b for b in buffers.values() if b.dtype.kind == "f")):
         # A NaN or infinity anywhere makes the comparison false.
         if values.size and not np.abs(values).max() <= _LARGEST.get(values.dtype.name, _ANY):
-            raise _Unusable("not finite")
+            raise _Unusable(NOT_FINITE)
     return vector, buffers
+
+
+def finite_rows(vectors: Array) -> Mask:
+    """Which rows could be replies; a NaN or infinity anywhere makes the comparisons false."""
+    limit = _LARGEST.get(vectors.dtype.name, _ANY)
+    return (vectors.max(axis=1) <= limit) & (vectors.min(axis=1) >= -limit)
 
 
 def _client(metrics: MetricRecord) -> int | None:

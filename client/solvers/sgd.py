@@ -43,15 +43,32 @@ def sgd(
     The order of the examples is drawn from the seed and the examples: every client has its own,
     and a run can be repeated.
     """
-    training = LocalTraining(
-        learning_rate=step, epochs=epochs, batch_size=batch, decay=decay, optimiser=optimiser
-    )
+    training = sgd_training(step=step, batch=batch, epochs=epochs, decay=decay, optimiser=optimiser)
     layout, initial = layout_of(task), task.initial()
     found = training(
         task,
         layout.vector(initial),
         data,
-        stream(seed, "sgd", crc32(np.ascontiguousarray(data.inputs).tobytes())),
+        sgd_stream(seed, data),
         buffers={part.name: initial[part.name] for part in layout.buffers},
     )
     return Solution(found.model, found.steps, found.stopped, found.buffers)
+
+
+def sgd_training(
+    *,
+    step: float,
+    batch: int | None,
+    epochs: int,
+    decay: float,
+    optimiser: Mapping[str, Any] | None = None,
+) -> LocalTraining:
+    """The local training that the solver consists of."""
+    return LocalTraining(
+        learning_rate=step, epochs=epochs, batch_size=batch, decay=decay, optimiser=optimiser
+    )
+
+
+def sgd_stream(seed: int, data: Data) -> np.random.Generator:
+    """The random stream of a client with these examples."""
+    return stream(seed, "sgd", crc32(np.ascontiguousarray(data.inputs).tobytes()))

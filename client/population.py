@@ -1,0 +1,89 @@
+"""All clients of a task with their data, for computing everybody's answers at once.
+
+One population serves all runs of its task in a process: cells of a grid that differ in attack or
+defence only share its data and local models. Clients are kept in chunks, so that no array grows
+with their number; data that do not fit into memory together are made anew for every round.
+"""
+
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+
+from tagma.arrays import Array, Labels
+from tagma.client.stacked_examples import StackedExamples
+from tagma.settings import Settings
+from tagma.tasks.stack import Stackable
+from tagma.tasks.task import Data, Task
+from tagma.tasks.task_choice import task_of
+
+_CHUNK = 256 * 2**20
+"""Bytes of examples that are stacked together."""
+_LIMIT = 2**30
+"""Bytes of examples, and as many of test examples, that are kept."""
+
+
+class Population:
+    """The clients 0, ..., m - 1 of a task, honest as it made them."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._bytes = max(1, _nbytes(task.train(0)))
+        size = max(1, _CHUNK // self._bytes)
+        self.chunks = [
+            np.arange(first, min(first + size, task.clients))
+            for first in range(0, task.clients, size)
+        ]
+        """The clients of every chunk."""
+        self.keeps = self._bytes * task.clients <= _LIMIT
+        """Whether data are made once."""
+        self._examples: dict[int, StackedExamples] = {}
+        self._tests: dict[int, Data] = {}
+        self._local_models: dict[str, dict[int, Array]] = {}
+
+    def examples(self, chunk: int) -> StackedExamples:
+        """The training examples of a chunk, of a task that can be stacked."""
+        found = self._examples.get(chunk)
+        if found is None:
+            data = [self.task.train(client) for client in self.chunks[chunk].tolist()]
+            found = StackedExamples(cast(Stackable, self.task), data)
+            if self.keeps:
+                self._examples[chunk] = found
+        return found
+
+    def local_models(self, solver: str, chunk: int, solve: Callable[[], Array]) -> Array:
+        """The honest local models of a chunk by a solver, which is known by its settings."""
+        known = self._local_models.setdefault(solver, {})
+        if chunk not in known:
+            known[chunk] = solve()
+        return known[chunk]
+
+    def test(self, client: int) -> Data:
+        """The test examples of a client."""
+        data = self._tests.get(client)
+        if data is None:
+            data = self.task.test(client)
+            if self.keeps:
+                self._tests[client] = data
+        return data
+
+
+def population_of(settings: Settings) -> Population:
+    """The population of the settings' task; those of the last few tasks are kept."""
+    text = json.dumps([settings.choice("task"), settings.seed, settings.device], default=str)
+    kept = _kept(text)
+    if not kept:
+        kept.append(Population(task_of(settings)))
+    return kept[0]
+
+
+@lru_cache(maxsize=2)
+def _kept(task: str) -> list[Population]:
+    """A place for one population."""
+    return []
+
+
+def _nbytes(data: Data) -> int:
+    return int(data.inputs.nbytes + data.targets.nbytes)

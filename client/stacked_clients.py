@@ -1,0 +1,315 @@
+"""All clients of a run at once: what they answer to a request, as arrays.
+
+Each client computes what `tagma.client.local_client` would, from the same data and random streams;
+only the arithmetic is that of many clients together. A task that cannot be stacked, or whose model
+has buffers, is computed client by client. Local attacks change the data and updates of their
+clients here; omniscient ones come later, when all replies are there.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from tagma.arrays import Array, Labels
+from tagma.attacks.adversary import adversary_of
+from tagma.attacks.base import LocalAttack, LocalView
+from tagma.client.local_client import LocalClient, make_client
+from tagma.client.population import Population, population_of
+from tagma.client.solvers.sgd import sgd, sgd_stream, sgd_training
+from tagma.client.solvers.solver_choice import solver_of
+from tagma.client.stacked_examples import StackedExamples
+from tagma.client.stacked_training import train_stack
+from tagma.client.training import LocalTraining, training_of
+from tagma.exchange import CHOICE, FIT, GRADIENT, PROXIMAL, Replies, Request
+from tagma.layout import Named
+from tagma.rng import stream
+from tagma.settings import Settings
+from tagma.tasks.stack import is_stackable
+from tagma.tasks.task import Data, WithBuffers, layout_of
+
+_TOGETHER = 2**20
+"""Bytes of models that are trained together: more leave the processor's cache."""
+
+Buffers = Callable[[int], Named]
+"""From the row of a model to its buffers."""
+
+
+@dataclass
+class Answers:
+    """What all clients that were asked send, good or bad, in ascending order."""
+
+    replies: Replies
+    buffers: dict[int, Named] = field(default_factory=dict)
+    """By client, where a model has some."""
+    missing: list[int] = field(default_factory=list)
+    """Clients that send nothing."""
+
+
+class StackedClients:
+    """The clients of one run."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._population: Population = population_of(settings)
+        self._task = self._population.task
+        self._layout = layout_of(self._task)
+        self._adversary = adversary_of(settings)
+        self._solve = solver_of(settings)
+        self._train = training_of(settings)
+        self._alone = not is_stackable(self._task) or bool(self._layout.buffers)
+        self._seed = settings.seed
+        self._solver = json.dumps(settings.choice("solver"), default=str)
+        self._replaced: dict[int, tuple[Any, StackedExamples]] = {}
+        self._forged: dict[tuple[int, LocalAttack], Data] = {}
+        self._past: dict[tuple[int, str], dict[int, Array]] = defaultdict(dict)
+        self._single: dict[tuple[int, LocalAttack | None], LocalClient] = {}
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self._task.clients
+
+    def answer(self, round_number: int, request: Request, buffers: Buffers) -> Answers:
+        """The answers of all clients that are asked; Byzantine ones forge theirs."""
+        if self._alone:
+            answers = self._one_by_one(round_number, request, buffers)
+        else:
+            answers = Answers(self._together(round_number, request))
+        self._forge(round_number, request, answers)
+        return answers
+
+    def evaluate(self, request: Request, buffers: Buffers) -> dict[int, dict[str, float]]:
+        """What every client measures with its model; equal models on the same data only once."""
+        assert request.which is not None
+        found: dict[int, dict[str, float]] = {}
+        measured: dict[tuple[int, int], dict[str, float]] = {}
+        for client, row in zip(request.clients.tolist(), request.which.tolist(), strict=True):
+            data = self._population.test(client)
+            key = row, id(data) if self._population.keeps else client
+            if key not in measured:
+                measured[key] = self._metrics(request.models[row], buffers(row), data)
+            found[client] = measured[key]
+        return found
+
+    def _metrics(self, model: Array, buffers: Named, data: Data) -> dict[str, float]:
+        task = self._task
+        if buffers and isinstance(task, WithBuffers):
+            found = task.evaluate_with(model, buffers, data)
+        else:
+            found = task.evaluate(model, data)
+        return {name: float(value) for name, value in found.items() if isfinite(value)}
+
+    def _together(self, round_number: int, request: Request) -> Replies:
+        clients, (_, d) = request.clients, request.models.shape
+        vectors = np.empty((len(clients), d), self._layout.dtype)
+        counts = np.empty(len(clients), dtype=np.int64)
+        chosen = np.empty(len(clients), dtype=np.int64)
+        for chunk, members in enumerate(self._population.chunks):
+            rows = slice(*np.searchsorted(clients, [members[0], members[-1] + 1]))
+            own = clients[rows]
+            if not len(own):
+                continue
+            places = own - members[0]
+            examples = self._examples(chunk, round_number).only(places)
+            counts[rows] = examples.counts
+            if request.which is None:
+                chosen[rows] = _choices(examples, request.models)
+            else:
+                chosen[rows] = request.which[rows]
+            if request.work == FIT:
+                vectors[rows] = self._local_models(chunk, round_number)[places]
+            else:
+                received = request.models[chosen[rows]]
+                vectors[rows] = self._updates(round_number, request, own, examples, received)
+        extras = {CHOICE: chosen.astype(np.float64)} if request.which is None else {}
+        return Replies(clients, vectors, counts, extras)
+
+    def _updates(
+        self,
+        round_number: int,
+        request: Request,
+        clients: Labels,
+        examples: StackedExamples,
+        received: Array,
+    ) -> Array:
+        if request.work == GRADIENT:
+            return examples.gradients(received)
+        randoms = [stream(self._seed, "training", c, round_number) for c in clients.tolist()]
+        proximal = request.settings.get(PROXIMAL, 0.0)
+        return self._trained(self._train, examples, received, randoms, proximal)
+
+    def _trained(
+        self,
+        training: LocalTraining,
+        examples: StackedExamples,
+        received: Array,
+        randoms: Sequence[np.random.Generator],
+        proximal: float = 0.0,
+    ) -> Array:
+        """Every client's model after local training; who diverges ends as it would alone."""
+        models = np.empty_like(received)
+        states = [random.bit_generator.state for random in randoms]
+        size = max(1, _TOGETHER // received[0].nbytes)
+        for first in range(0, len(models), size):
+            rows = slice(first, first + size)
+            own = examples.only(rows)
+            models[rows] = train_stack(
+                training, own.gradients, received[rows], own.counts, randoms[rows],
+                proximal=proximal,
+            )  # fmt: skip
+        for row in np.flatnonzero(~np.isfinite(models).all(axis=1)).tolist():
+            randoms[row].bit_generator.state = states[row]
+            alone = training(
+                self._task, received[row], examples.data[row], randoms[row], proximal=proximal
+            )
+            models[row] = alone.model
+        return models
+
+    def _local_models(self, chunk: int, round_number: int) -> Array:
+        """Stage I for a chunk; honest data are solved once for all runs of the population."""
+        honest = self._population.local_models(
+            self._solver, chunk, lambda: self._solved(self._population.examples(chunk))
+        )
+        changed = self._changed_data(chunk, round_number)
+        if not changed:
+            return honest
+        models = honest.copy()
+        for row, data in changed.items():
+            models[row] = self._solve(self._task, data).model
+        return models
+
+    def _solved(self, examples: StackedExamples) -> Array:
+        if getattr(self._solve, "func", None) is not sgd:
+            return np.array([self._solve(self._task, data).model for data in examples.data])
+        settings = dict(self._solve.keywords)  # type: ignore[attr-defined]
+        seed = settings.pop("seed")
+        start = self._layout.vector(self._task.initial())
+        received = np.broadcast_to(start, (len(examples), len(start)))
+        randoms = [sgd_stream(seed, data) for data in examples.data]
+        return self._trained(sgd_training(**settings), examples, received, randoms)
+
+    def _examples(self, chunk: int, round_number: int) -> StackedExamples:
+        """The data of a chunk, with those that Byzantine clients have changed in this round."""
+        changed = self._changed_data(chunk, round_number)
+        if not changed:
+            return self._population.examples(chunk)
+        key = tuple(sorted((row, id(data)) for row, data in changed.items()))
+        if self._replaced.get(chunk, (None,))[0] != key:
+            examples = self._population.examples(chunk).replaced(changed)
+            self._replaced[chunk] = key, examples
+        return self._replaced[chunk][1]
+
+    def _changed_data(self, chunk: int, round_number: int) -> dict[int, Data]:
+        members = self._population.chunks[chunk]
+        changed = {}
+        for squad in self._adversary.squads:
+            attack = squad.local_in(round_number)
+            if attack is None or type(attack).data is LocalAttack.data:
+                continue
+            for client in members[squad.clients[members]].tolist():
+                changed[client - int(members[0])] = self._forged_data(client, attack)
+        return changed
+
+    def _forged_data(self, client: int, attack: LocalAttack) -> Data:
+        key = client, attack
+        if key not in self._forged:
+            random = stream(self._seed, "attack data", client)
+            self._forged[key] = attack.data(self._task, client, random)
+        return self._forged[key]
+
+    def _one_by_one(self, round_number: int, request: Request, buffers: Buffers) -> Answers:
+        """Each client by itself, where nothing can be stacked."""
+        answers, examples = [], []
+        for place, number in enumerate(request.clients.tolist()):
+            client = self._client(number, round_number)
+            examples.append(len(client.data))
+            work, settings = request.work, request.settings
+            if request.which is None:
+                every = [(model, buffers(row)) for row, model in enumerate(request.models)]
+                answers.append(client.choose(work, every, round_number, settings))
+            else:
+                row = int(request.which[place])
+                received = request.models[row], buffers(row)
+                answers.append(client.answer(work, received, round_number, settings))
+        extras = {}
+        if request.which is None:
+            extras = {CHOICE: np.array([answer.numbers[CHOICE] for answer in answers])}
+        vectors = np.array([answer.vector for answer in answers], self._layout.dtype)
+        replies = Replies(
+            request.clients,
+            vectors.reshape(len(answers), self._layout.size),
+            np.array(examples, dtype=np.int64),
+            extras,
+        )
+        sent = dict(zip(request.clients.tolist(), (a.buffers for a in answers), strict=True))
+        return Answers(replies, sent)
+
+    def _client(self, number: int, round_number: int) -> LocalClient:
+        squad = self._adversary.squad_of(number)
+        attack = None if squad is None else squad.local_in(round_number)
+        if attack is not None and type(attack).data is LocalAttack.data:
+            attack = None  # its data are the honest ones
+        key = number, attack
+        client = self._single.get(key) or make_client(self._settings, number, attack)
+        if self._population.keeps:
+            self._single[key] = client
+        return client
+
+    def _forge(self, round_number: int, request: Request, answers: Answers) -> None:
+        """Local attacks: every Byzantine client replaces its own update."""
+        replies = answers.replies
+        for squad in self._adversary.squads:
+            attack = squad.local_in(round_number)
+            forges = attack is not None and type(attack).forge is not LocalAttack.forge
+            if not (squad.remembers or forges):
+                continue
+            for row in np.flatnonzero(squad.clients[replies.clients]).tolist():
+                client, honest = int(replies.clients[row]), replies.vectors[row].copy()
+                past = self._remember(client, request.work, round_number, honest, squad.remembers)
+                if attack is None:
+                    continue
+                view = LocalView(
+                    client=client,
+                    round=round_number,
+                    work=request.work,
+                    model=_received(request, replies, row),
+                    past=past,
+                    random=stream(self._seed, "attack", client, round_number),
+                )
+                sent = attack.forge(honest, view)
+                if sent is None or np.shape(sent) != honest.shape:
+                    answers.missing.append(client)
+                else:
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        replies.vectors[row] = sent
+
+    def _remember(
+        self, client: int, work: str, round_number: int, honest: Array, count: int
+    ) -> list[Array]:
+        """The last `count` honest updates of earlier rounds; this one is kept for later."""
+        if not count:
+            return []
+        kept = self._past[client, work]
+        past = sorted(number for number in kept if number < round_number)[-count:]
+        updates = [kept[number] for number in past]
+        self._past[client, work] = {number: kept[number] for number in past}
+        self._past[client, work][round_number] = honest
+        return updates
+
+
+def _choices(examples: StackedExamples, models: Array) -> Labels:
+    """The model with the least loss on each client's data."""
+    shape = len(examples), models.shape[1]
+    losses = np.array([examples.losses(np.broadcast_to(model, shape)) for model in models])
+    return np.nan_to_num(losses, nan=np.inf, posinf=np.inf).argmin(axis=0)
+
+
+def _received(request: Request, replies: Replies, row: int) -> Array:
+    if request.which is None:
+        return request.models[int(replies.extras[CHOICE][row])]
+    return request.models[request.which[row]]

@@ -1,0 +1,74 @@
+"""The examples of several clients, and gradients and losses of all of them at once.
+
+Where the loss is quadratic and clients have more examples than coefficients, the gradient of all
+examples comes from the clients' Gram matrices, which are computed once
+(`tagma.tasks.least_squares_gram`); else from the examples themselves (`tagma.tasks.stack`).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from tagma.arrays import Array, Labels
+from tagma.tasks.least_squares_gram import Gram, gram_of
+from tagma.tasks.stack import Stack, Stackable
+from tagma.tasks.task import Data, layout_of
+
+
+class StackedExamples:
+    """What clients have to train on; rows are clients."""
+
+    def __init__(self, task: Stackable, data: Sequence[Data], gram: Gram | None = None) -> None:
+        self.data = data
+        self._task = task
+        self._given = gram
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @cached_property
+    def counts(self) -> Labels:
+        """How many examples each client has, shape (m,)."""
+        return np.array([len(data) for data in self.data], dtype=np.int64)
+
+    @cached_property
+    def stack(self) -> Stack:
+        """The examples themselves."""
+        return Stack.of(self.data, layout_of(self._task).dtype)
+
+    @cached_property
+    def gram(self) -> Gram | None:
+        """What the gradients of quadratic losses need; None where they need the examples."""
+        return self._given or gram_of(self._task, self.data)
+
+    def gradients(self, models: Array, order: Labels | None = None) -> Array:
+        """Every client's gradient at its own model, a row of (m, d).
+
+        Of all examples, or of the batch whose rows `order` names, shape (m, b), -1 for padding.
+        """
+        if order is not None:
+            return self._task.gradients(models, self.stack.batch(order))
+        if self.gram is not None:
+            return self.gram.gradients(models)
+        return self._task.gradients(models, self.stack)
+
+    def losses(self, models: Array) -> Array:
+        """Every client's loss at its own model, shape (m,)."""
+        return self._task.losses(models, self.stack)
+
+    def only(self, rows: Labels | slice) -> "StackedExamples":
+        """Those of some clients."""
+        data = self.data[rows] if isinstance(rows, slice) else [self.data[row] for row in rows]
+        if len(data) == len(self):
+            return self
+        gram = None if self.gram is None else self.gram.take(rows)
+        chosen = StackedExamples(self._task, data, gram)
+        if "stack" in vars(self):
+            vars(chosen)["stack"] = self.stack.take(rows)
+        return chosen
+
+    def replaced(self, changed: Mapping[int, Data]) -> "StackedExamples":
+        """The same with other examples of some clients, by their rows."""
+        data = [changed.get(row, own) for row, own in enumerate(self.data)]
+        return StackedExamples(self._task, data) if changed else self

@@ -1,0 +1,95 @@
+"""Rounds on arrays: a run of any algorithm with no messages between server and clients.
+
+All clients are there from the beginning and stay, so nobody has to be asked who it is. What can be
+wrong with a reply here is an entry that is not finite; such a reply is dropped like any other.
+"""
+
+from time import perf_counter
+
+import numpy as np
+
+from tagma.arrays import Labels
+from tagma.attacks.collusion import Collusion
+from tagma.client.stacked_clients import StackedClients
+from tagma.exchange import Replies, Request
+from tagma.layout import Named
+from tagma.server.rounds import Plan
+from tagma.strategies.algorithm_run import AlgorithmRun, Round, bytes_down
+from tagma.strategies.algorithms.algorithm import S
+from tagma.strategies.replies import NOT_FINITE, Rejection, finite_rows
+
+_FIRST = 1
+_NOTHING = "unexpected records"
+
+
+class ArrayRun(AlgorithmRun[S]):
+    """An algorithm whose clients answer all at once."""
+
+    def play(self, clients: StackedClients, plan: Plan) -> None:
+        """Play the rounds of the plan."""
+        for number in range(plan.first, plan.last + 1):
+            self.outcome = Round(number)
+            self._begin(number, clients.count)
+            self._exchange(number, clients, plan.collusion)
+            if plan.evaluates(number):
+                self._evaluate(clients)
+            plan.on_round(self.outcome)
+
+    def _begin(self, number: int, count: int) -> None:
+        """Who has not said anything usable yet may try again, unless it needs a place for that."""
+        known = self.clients.joined
+        if number == _FIRST:
+            if self.sampling < 1:  # to be drawn from, they say who they are first
+                known |= dict.fromkeys(range(count), _FIRST)
+                self.outcome.sent += count
+        elif not self.needs_places():
+            newcomers = sorted(set(range(count)) - known.keys())
+            known |= dict.fromkeys(newcomers, number)
+            self.outcome.joined += newcomers
+            self.outcome.sent += len(newcomers)
+
+    def _exchange(self, number: int, clients: StackedClients, collusion: Collusion | None) -> None:
+        outcome, started = self.outcome, perf_counter()
+        known = self.clients.numbers
+        asked = self.draw(number, known)[0] if len(known) else np.arange(clients.count)
+        request = self.algorithm.ask(self.state, number, asked)
+        self._count(request)
+        outcome.work = request.work
+        answers = clients.answer(number, request, self.buffers_of)
+        usable = finite_rows(answers.replies.vectors)
+        nothing = np.isin(answers.replies.clients, answers.missing)
+        dropped = [(c, _NOTHING) for c in answers.replies.clients[nothing].tolist()]
+        replies = answers.replies.only(usable & ~nothing)
+        if collusion is not None:
+            forged = collusion(number, request, replies)
+            usable = finite_rows(forged.vectors)
+            replies = forged.only(usable)
+        away = np.setdiff1d(answers.replies.clients[~nothing], replies.clients)
+        dropped += [(c, NOT_FINITE) for c in away.tolist()]
+        outcome.rejected = sorted(dropped)
+        outcome.bytes_up += len(replies) * self.layout.nbytes
+        answered_at = perf_counter()
+        outcome.exchange_seconds += answered_at - started
+        if number == _FIRST:
+            self._first(request, replies, dropped)
+        self.learn(request, replies, answers.buffers)
+        self.conclude()
+        outcome.aggregation_seconds += perf_counter() - answered_at
+
+    def _first(self, request: Request, replies: Replies, dropped: list[tuple[int, str]]) -> None:
+        if not len(replies):
+            raise self.fail(request, [Rejection(client, reason) for client, reason in dropped])
+        for client, _ in dropped:
+            self.clients.joined.pop(client, None)
+        self.clients.joined |= dict.fromkeys(replies.clients.tolist(), _FIRST)
+
+    def _evaluate(self, clients: StackedClients) -> None:
+        started = perf_counter()
+        request = self.to_evaluate(self.clients.numbers)
+        self._count(request)
+        self.outcome.evaluations = clients.evaluate(request, self.buffers_of)
+        self.outcome.evaluation_seconds = perf_counter() - started
+
+    def _count(self, request: Request) -> None:
+        self.outcome.sent += len(request.clients)
+        self.outcome.bytes_down += bytes_down(request, self.layout.nbytes)

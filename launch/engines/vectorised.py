@@ -1,0 +1,41 @@
+"""The engine `vectorised`: all clients of a round at once, on arrays, in this process.
+
+Algorithms, attacks, random streams, scores and results are those of the other engines, and so are
+the numbers, to rounding. There are no messages, so nothing that is about messages can be tried.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge
+from threadpoolctl import threadpool_limits
+
+from tagma.attacks.adversary import adversary_of
+from tagma.attacks.local.garbage import Garbage
+from tagma.client.stacked_clients import StackedClients
+from tagma.errors import SettingError
+from tagma.launch.engines.array_rounds import ArrayRun
+from tagma.server.federation import conduct
+from tagma.server.results.events import Observer
+from tagma.settings import Settings
+
+
+def run(
+    settings: Settings, folder: Path, observer: Observer, *, threads: Annotated[int, Ge(1)] = 1
+) -> None:
+    """Run the federation and leave its results in the folder."""
+    if reason := obstacle(settings):
+        raise SettingError("engine", "vectorised", f"{reason}; use engine=inprocess")
+    with threadpool_limits(threads, user_api="blas"):
+        clients = StackedClients(settings)
+        conduct(
+            settings, folder, [observer], "vectorised", ArrayRun,
+            lambda run, plan: run.play(clients, plan),
+        )  # fmt: skip
+
+
+def obstacle(settings: Settings) -> str | None:
+    """Why these settings cannot run on arrays; None if they can."""
+    if any(isinstance(attack, Garbage) for attack in adversary_of(settings).attacks):
+        return "attack=garbage breaks messages, and here there are none"
+    return None
