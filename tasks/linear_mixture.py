@@ -22,6 +22,7 @@ from tagma.errors import SettingError
 from tagma.layout import Named
 from tagma.rng import stream
 from tagma.tasks.roles import cluster_labels
+from tagma.tasks.stack import Stack
 from tagma.tasks.task import Better, Data, Truth
 
 Count = Annotated[int, Ge(1)]
@@ -31,6 +32,7 @@ class LinearMixture(ABC):
     """K linear models in R^d; a subclass says how targets follow scores, and the loss."""
 
     metrics: Mapping[str, Better] = {"loss": "low"}
+    stackable = True
 
     def __init__(
         self,
@@ -60,8 +62,8 @@ class LinearMixture(ABC):
         """Random targets of examples with these scores."""
 
     @abstractmethod
-    def _loss(self, scores: Array, targets: Array) -> float:
-        """The mean loss over the examples."""
+    def _losses(self, scores: Array, targets: Array) -> Array:
+        """The loss of each example."""
 
     @abstractmethod
     def _slopes(self, scores: Array, targets: Array) -> Array:
@@ -110,12 +112,20 @@ class LinearMixture(ABC):
 
     def loss(self, model: Array, data: Data) -> float:
         """The mean loss."""
-        return self._loss(data.inputs @ model, data.targets)
+        return float(self._losses(data.inputs @ model, data.targets).mean())
+
+    def losses(self, models: Array, stack: Stack) -> Array:
+        """The mean loss of every client."""
+        return stack.means(self._losses(_scores(models, stack), stack.targets))
 
     def gradient(self, model: Array, data: Data) -> Array:
         """X^T s / n."""
         slopes = self._slopes(data.inputs @ model, data.targets)
         return slopes @ data.inputs / len(slopes)
+
+    def gradients(self, models: Array, stack: Stack) -> Array:
+        """The same for every client."""
+        return stack.weighted_inputs(self._slopes(_scores(models, stack), stack.targets))
 
     def evaluate(self, model: Array, data: Data) -> dict[str, float]:
         """The mean loss."""
@@ -129,3 +139,9 @@ class LinearMixture(ABC):
                 "least squares is infinite there; expect useless local models"
             ]
         return []
+
+
+def _scores(models: Array, stack: Stack) -> Array:
+    """<x, w> of every example, shape (m, b)."""
+    scores: Array = np.matmul(stack.inputs, models[..., None])[..., 0]
+    return scores

@@ -27,6 +27,7 @@ from tagma.rng import stream
 from tagma.tasks.feature_clusters import FeatureClusters, feature_clusters
 from tagma.tasks.feature_data import Scaling
 from tagma.tasks.roles import byzantine_clients
+from tagma.tasks.stack import Stack
 from tagma.tasks.task import Better, Data, Truth
 
 Count = Annotated[int, Ge(1)]
@@ -40,6 +41,7 @@ class MeanEstimation:
 
     squared_distance: Literal[True] = True
     metrics: Mapping[str, Better] = {"loss": "low"}
+    stackable = True
 
     def __init__(
         self,
@@ -122,9 +124,19 @@ class MeanEstimation:
         differences = data.inputs - model
         return float(np.vdot(differences, differences) / (2 * len(differences)))
 
+    def losses(self, models: Array, stack: Stack) -> Array:
+        """The same for every client."""
+        differences = stack.inputs - models[:, None]
+        return stack.means(np.einsum("ijk,ijk->ij", differences, differences) / 2)
+
     def gradient(self, model: Array, data: Data) -> Array:
         """The model minus the mean of the rows."""
         return model - data.inputs.mean(axis=0)
+
+    def gradients(self, models: Array, stack: Stack) -> Array:
+        """The same for every client."""
+        means = stack.weighted_inputs(np.ones_like(stack.weights))
+        return np.where(stack.counts[:, None] > 0, models - means, 0)
 
     def evaluate(self, model: Array, data: Data) -> dict[str, float]:
         """The mean loss."""

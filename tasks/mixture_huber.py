@@ -46,8 +46,9 @@ class MixtureHuber(LinearMixture):
     def _targets(self, scores: Array, random: np.random.Generator) -> Array:
         return scores + self.noise * random.standard_t(self.freedom, len(scores))
 
-    def _loss(self, scores: Array, targets: Array) -> float:
-        return float(huber(self.delta, scores - targets).mean())
+    def _losses(self, scores: Array, targets: Array) -> Array:
+        losses: Array = huber(self.delta, scores - targets)
+        return losses
 
     def _slopes(self, scores: Array, targets: Array) -> Array:
         return np.clip(scores - targets, -self.delta, self.delta)

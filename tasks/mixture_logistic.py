@@ -40,9 +40,9 @@ class MixtureLogistic(LinearMixture):
     def _targets(self, scores: Array, random: np.random.Generator) -> Array:
         return (random.random(len(scores)) < expit(scores)).astype(np.float64)
 
-    def _loss(self, scores: Array, targets: Array) -> float:
+    def _losses(self, scores: Array, targets: Array) -> Array:
         # logaddexp keeps every digit where exp overflows or 1 + exp is 1.
-        return float(np.logaddexp(0, (1 - 2 * targets) * scores).mean())
+        return np.logaddexp(0, (1 - 2 * targets) * scores)
 
     def _slopes(self, scores: Array, targets: Array) -> Array:
         return expit(scores) - targets

@@ -55,9 +55,8 @@ class MixtureRegression(LinearMixture):
         correlated: Array = lfilter([1.0], [1.0, -self.correlation], inputs, axis=1)
         return correlated
 
-    def _loss(self, scores: Array, targets: Array) -> float:
-        residuals = scores - targets
-        return float(residuals @ residuals / (2 * len(residuals)))
+    def _losses(self, scores: Array, targets: Array) -> Array:
+        return np.square(scores - targets) / 2
 
     def _slopes(self, scores: Array, targets: Array) -> Array:
         return scores - targets

@@ -7,7 +7,9 @@ and the loss is the cross-entropy of the scores' softmax. Arrays are named as in
 1 / sqrt(inputs of the layer). Single precision.
 
 A gradient costs three matrix products per layer, O(n d). For small models that is several times
-faster than automatic differentiation, and torch is not imported.
+faster than automatic differentiation, and torch is not imported. All arithmetic is written for one
+model, arrays (n, width), or many with examples of their own, arrays (m, n, width): the gradients of
+many small models cost a fraction of the calls.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,12 +20,14 @@ import numpy as np
 from tagma.arrays import Array, Labels
 from tagma.layout import Named
 from tagma.rng import stream
+from tagma.tasks.stack import Stack
 from tagma.tasks.task import Better, Data
 
 
 class MLP:
     """Base of such tasks; data and truth are theirs to write."""
 
+    stackable = True
     metrics: Mapping[str, Better] = {"accuracy": "high", "loss": "low"}
     seed: int
     widths: tuple[int, ...]
@@ -44,10 +48,17 @@ class MLP:
         """The mean cross-entropy."""
         return self.evaluate(model, data)["loss"]
 
+    def losses(self, models: Array, stack: Stack) -> Array:
+        """The mean cross-entropy of every client."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores, normaliser = _log_softmax(self._activations(models, stack.inputs)[-1])
+            own = np.take_along_axis(scores, _classes(stack)[..., None], axis=-1)[..., 0]
+            return stack.means(normaliser - own)
+
     def evaluate(self, model: Array, data: Data) -> dict[str, float]:
         """The share of examples whose class has the highest score, and the mean cross-entropy."""
         with np.errstate(over="ignore", invalid="ignore"):
-            scores, normaliser = _log_softmax(list(self._activations(model, data.inputs))[-1])
+            scores, normaliser = _log_softmax(self._activations(model, data.inputs)[-1])
             own = scores[np.arange(len(data)), _classes(data)]
             return {
                 "accuracy": float((scores.argmax(axis=1) == data.targets).mean()),
@@ -56,44 +67,66 @@ class MLP:
 
     def gradient(self, model: Array, data: Data) -> Array:
         """The gradient of the mean cross-entropy, by backpropagation."""
-        gradient = np.empty_like(model)
         with np.errstate(over="ignore", invalid="ignore"):
-            *activations, scores = self._activations(model, data.inputs)
-            scores, normaliser = _log_softmax(scores)
-            errors = np.exp(scores - normaliser[:, None])
-            errors[np.arange(len(data)), _classes(data)] -= 1
+            activations, errors = self._forward(model, data)
             errors /= len(data)
-            layers = zip(self._layers(model), self._layers(gradient), activations, strict=True)
-            for (weights, _), (by_weights, by_biases), inputs in reversed(list(layers)):
-                np.matmul(errors.T, inputs, out=by_weights)
-                errors.sum(axis=0, out=by_biases)
-                if inputs is not activations[0]:
-                    errors = (errors @ weights) * (inputs > 0)
+            return self._backward(model, activations, errors)
+
+    def gradients(self, models: Array, stack: Stack) -> Array:
+        """The same for every client, all in one matrix product after the other."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            activations, errors = self._forward(models, stack)
+            errors *= stack.weights[..., None]
+            return self._backward(models, activations, errors)
+
+    def _forward(self, model: Array, data: Data | Stack) -> tuple[list[Array], Array]:
+        """What goes into every layer, and the derivatives of each example's loss by its scores."""
+        *activations, scores = self._activations(model, data.inputs)
+        errors, normaliser = _log_softmax(scores)
+        errors -= normaliser[..., None]
+        np.exp(errors, out=errors)
+        classes = _classes(data).ravel()
+        errors.reshape(-1, self.widths[-1])[np.arange(len(classes)), classes] -= 1
+        return activations, errors
+
+    def _backward(self, model: Array, activations: list[Array], errors: Array) -> Array:
+        """The gradient of a sum of losses, from their derivatives by the scores."""
+        gradient = np.empty(model.shape, model.dtype)
+        layers = zip(self._layers(model), self._layers(gradient), activations, strict=True)
+        for (weights, _), (by_weights, by_biases), inputs in reversed(list(layers)):
+            np.matmul(errors.swapaxes(-1, -2), inputs, out=by_weights)
+            errors.sum(axis=-2, out=by_biases)
+            if inputs is not activations[0]:
+                errors = errors @ weights
+                errors *= inputs > 0
         return gradient
 
-    def _activations(self, model: Array, inputs: Array) -> Iterator[Array]:
+    def _activations(self, model: Array, inputs: Array) -> list[Array]:
         """What goes into every layer, and the scores that come out of the last."""
-        values = inputs
-        for layer, (weights, biases) in enumerate(self._layers(model)):
-            yield values if layer == 0 else (values := np.maximum(values, 0))
-            values = values @ weights.T + biases
-        yield values
+        values = [inputs]
+        for weights, biases in self._layers(model):
+            if len(values) > 1:
+                np.maximum(values[-1], 0, out=values[-1])
+            values.append(values[-1] @ weights.swapaxes(-1, -2))
+            values[-1] += biases[..., None, :]
+        return values
 
     def _layers(self, model: Array) -> Iterator[tuple[Array, Array]]:
-        """Weights and biases of every layer, without copying."""
+        """Weights and biases of every layer, without copying; of one model or of many."""
         start = 0
         for inputs, outputs in pairwise(self.widths):
             middle = start + outputs * inputs
             end = middle + outputs
-            yield model[start:middle].reshape(outputs, inputs), model[middle:end]
+            weights = model[..., start:middle].reshape(*model.shape[:-1], outputs, inputs)
+            yield weights, model[..., middle:end]
             start = end
 
 
 def _log_softmax(scores: Array) -> tuple[Array, Array]:
-    """Scores whose largest is 0, and the logarithm of the sum of their exponentials."""
-    scores = scores - scores.max(axis=1, keepdims=True)
-    return scores, np.log(np.exp(scores).sum(axis=1))
+    """Scores whose largest is 0, in place, and the logarithm of the sum of their exponentials."""
+    scores -= scores.max(axis=-1, keepdims=True)
+    return scores, np.log(np.exp(scores).sum(axis=-1))
 
 
-def _classes(data: Data) -> Labels:
+def _classes(data: Data | Stack) -> Labels:
     return data.targets.astype(np.int64, copy=False)

@@ -58,6 +58,7 @@ class RotatedDigits(MLP):
         self.seed = seed
         self._samples = least, most
         self._held_out = held_out
+        self._tests: dict[int, Data] = {}
 
     @cached_property
     def _order(self) -> Labels:
@@ -79,8 +80,14 @@ class RotatedDigits(MLP):
         return self._seen(client, random.permutation(self._order[self._held_out :])[:count])
 
     def test(self, client: int) -> Data:
-        """All held-out images as the client's cluster sees them."""
-        return self._seen(client, self._order[: self._held_out])
+        """All held-out images as the client's cluster sees them: one object, read-only, for all."""
+        cluster = int(self._truth.labels[client])
+        if cluster not in self._tests:
+            data = self._seen(client, self._order[: self._held_out])
+            data.inputs.setflags(write=False)
+            data.targets.setflags(write=False)
+            self._tests[cluster] = data
+        return self._tests[cluster]
 
     def _seen(self, client: int, images: Labels) -> Data:
         pixels, digits = turned_digits(360 * int(self._truth.labels[client]) / self.clusters)
