@@ -8,11 +8,11 @@ with their number; data that do not fit into memory together are made anew for e
 import json
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from tagma.arrays import Array, Labels
+from tagma.arrays import Array
 from tagma.client.stacked_examples import StackedExamples
 from tagma.settings import Settings
 from tagma.tasks.stack import Stackable

@@ -1,8 +1,8 @@
 """The examples of several clients, and gradients and losses of all of them at once.
 
-Where the loss is quadratic and clients have more examples than coefficients, the gradient of all
-examples comes from the clients' Gram matrices, which are computed once
-(`tagma.tasks.least_squares_gram`); else from the examples themselves (`tagma.tasks.stack`).
+Where the loss is quadratic and clients have more examples than coefficients, gradients and losses
+of all examples come from Gram matrices that are computed once (`tagma.tasks.least_squares_gram`);
+else from the examples themselves (`tagma.tasks.stack`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from tagma.arrays import Array, Labels
-from tagma.tasks.least_squares_gram import Gram, gram_of
+from tagma.tasks.least_squares_gram import Quadratics, quadratics_of
 from tagma.tasks.stack import Stack, Stackable
 from tagma.tasks.task import Data, layout_of
 
@@ -19,10 +19,12 @@ from tagma.tasks.task import Data, layout_of
 class StackedExamples:
     """What clients have to train on; rows are clients."""
 
-    def __init__(self, task: Stackable, data: Sequence[Data], gram: Gram | None = None) -> None:
+    def __init__(
+        self, task: Stackable, data: Sequence[Data], quadratics: Quadratics | None = None
+    ) -> None:
         self.data = data
         self._task = task
-        self._given = gram
+        self._given = quadratics
 
     def __len__(self) -> int:
         return len(self.data)
@@ -38,9 +40,9 @@ class StackedExamples:
         return Stack.of(self.data, layout_of(self._task).dtype)
 
     @cached_property
-    def gram(self) -> Gram | None:
+    def quadratics(self) -> Quadratics | None:
         """What the gradients of quadratic losses need; None where they need the examples."""
-        return self._given or gram_of(self._task, self.data)
+        return self._given or quadratics_of(self._task, self.data)
 
     def gradients(self, models: Array, order: Labels | None = None) -> Array:
         """Every client's gradient at its own model, a row of (m, d).
@@ -49,12 +51,14 @@ class StackedExamples:
         """
         if order is not None:
             return self._task.gradients(models, self.stack.batch(order))
-        if self.gram is not None:
-            return self.gram.gradients(models)
+        if self.quadratics is not None:
+            return self.quadratics.gradients(models)
         return self._task.gradients(models, self.stack)
 
     def losses(self, models: Array) -> Array:
         """Every client's loss at its own model, shape (m,)."""
+        if self.quadratics is not None:
+            return self.quadratics.losses(models)
         return self._task.losses(models, self.stack)
 
     def only(self, rows: Labels | slice) -> "StackedExamples":
@@ -62,8 +66,8 @@ class StackedExamples:
         data = self.data[rows] if isinstance(rows, slice) else [self.data[row] for row in rows]
         if len(data) == len(self):
             return self
-        gram = None if self.gram is None else self.gram.take(rows)
-        chosen = StackedExamples(self._task, data, gram)
+        quadratics = None if self.quadratics is None else self.quadratics.take(rows)
+        chosen = StackedExamples(self._task, data, quadratics)
         if "stack" in vars(self):
             vars(chosen)["stack"] = self.stack.take(rows)
         return chosen

@@ -2,8 +2,8 @@
 
 Every client takes the steps that it would take alone, on the batches that its own random stream
 draws, so that the models differ from those by rounding only. Who has fewer batches than others
-stands still in the rest. Gradients are computed at once; the steps of an optimiser of torch are each
-client's own.
+stands still in the rest. Gradients are computed at once; the steps of an optimiser of torch are
+each client's own.
 """
 
 from collections.abc import Callable, Sequence

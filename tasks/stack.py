@@ -99,8 +99,22 @@ class Stackable(Task, Protocol):
 
 
 def is_stackable(task: Task) -> TypeGuard[Stackable]:
-    """Whether a task computes for many clients at once."""
-    return isinstance(task, Stackable) and task.stackable
+    """Whether a task computes for many clients at once what it computes for one.
+
+    A class that overrides `gradient` or `loss` of one that can must override `gradients` or
+    `losses` too, or it is taken client by client.
+    """
+    pairs = ("gradient", "gradients"), ("loss", "losses")
+    return (
+        isinstance(task, Stackable)
+        and all(_depth(task, many) <= _depth(task, one) for one, many in pairs)
+        and task.stackable
+    )
+
+
+def _depth(task: Task, name: str) -> int:
+    """How far up the bases of its class a method is defined."""
+    return next(i for i, base in enumerate(type(task).__mro__) if name in vars(base))
 
 
 def _weights(there: Mask, dtype: DTypeLike) -> Array:

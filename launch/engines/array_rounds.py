@@ -8,11 +8,9 @@ from time import perf_counter
 
 import numpy as np
 
-from tagma.arrays import Labels
 from tagma.attacks.collusion import Collusion
 from tagma.client.stacked_clients import StackedClients
 from tagma.exchange import Replies, Request
-from tagma.layout import Named
 from tagma.server.rounds import Plan
 from tagma.strategies.algorithm_run import AlgorithmRun, Round, bytes_down
 from tagma.strategies.algorithms.algorithm import S
