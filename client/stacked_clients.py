@@ -46,8 +46,6 @@ class Answers:
     replies: Replies
     buffers: dict[int, Named] = field(default_factory=dict)
     """By client, where a model has some."""
-    missing: list[int] = field(default_factory=list)
-    """Clients that send nothing."""
 
 
 class StackedClients:
@@ -283,10 +281,9 @@ class StackedClients:
                 )
                 sent = attack.forge(honest, view)
                 if sent is None or np.shape(sent) != honest.shape:
-                    answers.missing.append(client)
-                else:
-                    with np.errstate(over="ignore", invalid="ignore"):
-                        replies.vectors[row] = sent
+                    sent = np.full_like(honest, np.nan)  # which no server accepts
+                with np.errstate(over="ignore", invalid="ignore"):
+                    replies.vectors[row] = sent
 
     def _remember(
         self, client: int, work: str, round_number: int, honest: Array, count: int

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,13 +12,19 @@ from flwr.serverapp import Grid
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.collusion import Collusion
 from tagma.errors import FederationError
-from tagma.server.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
+from tagma.server.checkpoint import CheckpointWriter, load_checkpoint, remove_checkpoints
 from tagma.server.folder_lock import only_writer
 from tagma.server.rehearsal import rehearsal_of
-from tagma.server.results.events import Observer, RoundFinished
+from tagma.server.results.events import Observer
 from tagma.server.results.metrics import summarise
 from tagma.server.results.recorder import Recorder
-from tagma.server.results.run_folder import History, write_clusters, write_metrics, write_models
+from tagma.server.results.run_folder import (
+    History,
+    remove_results,
+    write_clusters,
+    write_metrics,
+    write_models,
+)
 from tagma.server.results.scores import scores_of
 from tagma.server.rounds import Plan, play
 from tagma.server.wiring import algorithm_of
@@ -84,13 +91,15 @@ def _run_all(
     rounds = settings.rounds + 1
     listening: list[Observer] = []
     recorder = Recorder(rounds, truth, adversary.byzantine, scores, listening)
+    checkpoint = None
     if settings.resume:
         checkpoint = load_checkpoint(folder)
         checkpoint.check(rounds=settings.rounds)
         checkpoint.restore(strategy, recorder)
-    listening += [History(folder, scores, recorder.events), *observers]
-    if settings.checkpoint_every:
-        listening.append(_saver(settings, folder, recorder, strategy))
+        if checkpoint.warning:
+            _log.warning(checkpoint.warning)
+    else:
+        remove_checkpoints(folder)
     collusion = None
     if adversary.colludes:
         collusion = Collusion(
@@ -106,13 +115,22 @@ def _run_all(
         on_round=recorder.observe_round,
         collusion=collusion,
     )
-    play_all(strategy, plan)
+    remove_results(folder)  # not before the checkpoint was found to be good
+    with ExitStack() as files:
+        listening.append(files.enter_context(closing(History(folder, scores, recorder.events))))
+        listening += observers
+        if every := settings.checkpoint_every:
+            writer = CheckpointWriter(
+                folder, settings.overrides, recorder, strategy, every=every, after=checkpoint
+            )
+            listening.append(files.enter_context(closing(writer)))
+        play_all(strategy, plan)
     found = strategy.algorithm.findings(strategy.state)
     known = found if isinstance(found, Clustered) else None
     write_clusters(folder, recorder, known)
     write_models(folder, strategy.outcome.models, known, layout, strategy.buffers)
     write_metrics(folder, summarise(settings, recorder, known, engine))
-    (folder / CHECKPOINT).unlink(missing_ok=True)
+    remove_checkpoints(folder)
 
 
 def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:
@@ -130,21 +148,6 @@ def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:
         return settings.evaluate and (last or (every > 0 and number % every == 0))
 
     return evaluates
-
-
-def _saver(
-    settings: Settings, folder: Path, recorder: Recorder, strategy: AlgorithmRun[Any]
-) -> Observer:
-    """An observer that writes a checkpoint after every so many rounds.
-
-    Not after the last: it is played again rather than remembered, whatever its replies are.
-    """
-
-    def save(event: RoundFinished) -> None:
-        if event.round % settings.checkpoint_every == 0 and event.round < event.rounds:
-            save_checkpoint(folder, settings.overrides, recorder, strategy)
-
-    return save
 
 
 def _wait_for_nodes(grid: Grid, expected: int, seconds: float) -> None:

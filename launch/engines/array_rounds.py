@@ -17,7 +17,6 @@ from tagma.strategies.algorithms.algorithm import S
 from tagma.strategies.replies import NOT_FINITE, Rejection, finite_rows
 
 _FIRST = 1
-_NOTHING = "unexpected records"
 
 
 class ArrayRun(AlgorithmRun[S]):
@@ -54,17 +53,11 @@ class ArrayRun(AlgorithmRun[S]):
         self._count(request)
         outcome.work = request.work
         answers = clients.answer(number, request, self.buffers_of)
-        usable = finite_rows(answers.replies.vectors)
-        nothing = np.isin(answers.replies.clients, answers.missing)
-        dropped = [(c, _NOTHING) for c in answers.replies.clients[nothing].tolist()]
-        replies = answers.replies.only(usable & ~nothing)
+        replies, dropped = _usable(answers.replies)
         if collusion is not None:
-            forged = collusion(number, request, replies)
-            usable = finite_rows(forged.vectors)
-            replies = forged.only(usable)
-        away = np.setdiff1d(answers.replies.clients[~nothing], replies.clients)
-        dropped += [(c, NOT_FINITE) for c in away.tolist()]
-        outcome.rejected = sorted(dropped)
+            replies, forged_in_vain = _usable(collusion(number, request, replies))
+            dropped += forged_in_vain
+        outcome.rejected += sorted(dropped)
         outcome.bytes_up += len(replies) * self.layout.nbytes
         answered_at = perf_counter()
         outcome.exchange_seconds += answered_at - started
@@ -76,7 +69,7 @@ class ArrayRun(AlgorithmRun[S]):
 
     def _first(self, request: Request, replies: Replies, dropped: list[tuple[int, str]]) -> None:
         if not len(replies):
-            raise self.fail(request, [Rejection(client, reason) for client, reason in dropped])
+            raise self.fail(request, [Rejection(0, reason) for _, reason in dropped])
         for client, _ in dropped:
             self.clients.joined.pop(client, None)
         self.clients.joined |= dict.fromkeys(replies.clients.tolist(), _FIRST)
@@ -91,3 +84,11 @@ class ArrayRun(AlgorithmRun[S]):
     def _count(self, request: Request) -> None:
         self.outcome.sent += len(request.clients)
         self.outcome.bytes_down += bytes_down(request, self.layout.nbytes)
+
+
+def _usable(replies: Replies) -> tuple[Replies, list[tuple[int, str]]]:
+    """The replies that count, and the clients of the others with the reason."""
+    finite = finite_rows(replies.vectors)
+    if finite.all():
+        return replies, []
+    return replies.only(finite), [(c, NOT_FINITE) for c in replies.clients[~finite].tolist()]

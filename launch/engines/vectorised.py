@@ -19,6 +19,9 @@ from tagma.server.federation import conduct
 from tagma.server.results.events import Observer
 from tagma.settings import Settings
 
+_MESSAGES = ("wrong_shape", "empty")
+"""Garbage that is no array of the right shape."""
+
 
 def run(
     settings: Settings, folder: Path, observer: Observer, *, threads: Annotated[int, Ge(1)] = 1
@@ -36,6 +39,7 @@ def run(
 
 def obstacle(settings: Settings) -> str | None:
     """Why these settings cannot run on arrays; None if they can."""
-    if any(isinstance(attack, Garbage) for attack in adversary_of(settings).attacks):
-        return "attack=garbage breaks messages, and here there are none"
+    for attack in adversary_of(settings).attacks:
+        if isinstance(attack, Garbage) and attack.kind in _MESSAGES:
+            return f"attack.kind={attack.kind} breaks messages, and here there are none"
     return None
