@@ -117,11 +117,19 @@ class FederationView:
         if self.work == FIT:
             honest, own = self.honest_groups, self.own_groups
         else:
-            models = np.vstack([self.honest_models, self.own_models])
-            numbers = np.unique(models, axis=0, return_inverse=True)[1].ravel()
-            honest, own = numbers[: len(self.honest)], numbers[len(self.honest) :]
+            honest, own = _numbered(self.honest_models, self.own_models)
         for cluster in np.unique(own):
             yield np.flatnonzero(own == cluster), np.flatnonzero(honest == cluster)
+
+
+def _numbered(*groups: Array) -> list[Labels]:
+    """The number of every row's value, in the order of the values: equal rows have the same."""
+    texts = [[row.tobytes() for row in rows] for rows in groups]
+    distinct = list(dict.fromkeys(text for group in texts for text in group))
+    values = np.array([np.frombuffer(text, groups[0].dtype) for text in distinct])
+    numbers = np.unique(values, axis=0, return_inverse=True)[1].ravel()
+    number_of = dict(zip(distinct, numbers.tolist(), strict=True))
+    return [np.array([number_of[text] for text in group], dtype=np.int64) for group in texts]
 
 
 class OmniscientAttack:

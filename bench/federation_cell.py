@@ -1,4 +1,4 @@
-"""A cell that is one federation, in one process, with real Flower messages."""
+"""A cell that is one federation, in one process: on arrays, or with real Flower messages."""
 
 import logging
 import platform
@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from tagma.bench.cell_identity import config_of_run, hash_of, versions
 from tagma.bench.cell_store import FILES
-from tagma.launch.engines import inprocess
+from tagma.launch.engines.this_process import engine_here, run_here
 from tagma.launch.oracle_run import oracle_errors
 from tagma.launch.run import check
 from tagma.server.results.run_folder import (
@@ -63,7 +63,12 @@ class FederationCell:
     @cached_property
     def key(self) -> str:
         """A hash of the resolved configuration, of the code and of what is kept."""
-        return hash_of([type(self).__name__, self.picture, self.configuration])
+        return hash_of([type(self).__name__, self.picture, self.configuration, self.engine])
+
+    @cached_property
+    def engine(self) -> str:
+        """The engine that it runs on."""
+        return engine_here(self.settings)
 
     @cached_property
     def configuration(self) -> str:
@@ -78,7 +83,7 @@ class FederationCell:
         wall, cpu = time.perf_counter(), time.process_time()
         with TemporaryDirectory() as scratch:
             folder = Path(scratch)
-            inprocess.run(self.settings, folder, lambda event: None)
+            run_here(self.settings, folder)
             write_metrics(folder, read_metrics(folder) | oracle_errors(self.settings))
             metrics = read_metrics(folder)
             files = {name: (folder / name).read_bytes() for name in _PICTURE}

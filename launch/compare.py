@@ -9,7 +9,7 @@ from rich.table import Table
 from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import console
-from tagma.launch.engines import inprocess
+from tagma.launch.engines.this_process import run_here
 from tagma.launch.progress_bar import ProgressBar
 from tagma.launch.run import check, log_to_root
 from tagma.launch.summary_table import show
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> None:
     for name, way in settings.items():
         with TemporaryDirectory() as scratch:
             with ProgressBar(name) as progress:
-                inprocess.run(way, Path(scratch), observer=progress.round)
+                run_here(way, Path(scratch), progress.round)
             table.add_row(name, *_row(read_metrics(Path(scratch)), score.name))
     console.print(table)
 

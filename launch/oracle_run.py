@@ -4,14 +4,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tagma.launch.engines import inprocess
+from tagma.launch.engines.this_process import run_here
 from tagma.override import key_of
 from tagma.server.results.run_folder import read_metrics
 from tagma.server.results.scores import scores_of
 from tagma.settings import Settings, compose
 from tagma.tasks.task_choice import task_of
 
-_INSTEAD = ("strategy=oracle", "engine=inprocess", "checkpoint_every=0", "resume=false")
+_INSTEAD = ("strategy=oracle", "checkpoint_every=0", "resume=false")
 
 
 def oracle_errors(settings: Settings) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def oracle_errors(settings: Settings) -> dict[str, Any]:
         f"strategy.spectral_filter={bool(own.get('spectral_filter'))}",
     ]
     with TemporaryDirectory() as scratch:
-        inprocess.run(compose([*kept, *instead]), Path(scratch), observer=lambda event: None)
+        run_here(compose([*kept, *instead]), Path(scratch))
         metrics = read_metrics(Path(scratch))
     return {
         "oracle_without_byzantine": without_byzantine,

@@ -171,6 +171,7 @@ def _evaluating(overrides: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check(settings: Settings) -> None:
-    if not str(settings.choice("engine")["_target_"]).startswith("tagma.launch.engines.inprocess."):
+    engine = str(settings.choice("engine")["_target_"]).removeprefix("tagma.launch.engines.")
+    if engine not in ("inprocess.run", "vectorised.run"):
         raise TagmaError("engine: a cell of a grid runs in one process; see bench.runner=ray")
     check(settings)

@@ -2,7 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -72,6 +73,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
         say(f"{plan.title}: {len(points)} cells, {len(cells)} runs, in {plan.folder}")
         return
     kept = cells_folder(plan.folder, "bench.folder=")
+    notices.print(_engines(cells.values()), highlight=False)
     with ProgressBar(plan.name) as bar:
         ends = run_cells(
             list(cells.values()), kept, workers=_workers(plan, kept),
@@ -101,6 +103,12 @@ def _in_order(points: Sequence[GridPoint]) -> list[FederationCell]:
     seeds = list(dict.fromkeys(point.seed for point in points))
     by_seed = sorted(points, key=lambda point: seeds.index(point.seed))
     return [c for point in by_seed for c in (point.cell, point.reference) if c is not None]
+
+
+def _engines(cells: Iterable[FederationCell]) -> str:
+    """How many cells run on which engine."""
+    counted = Counter(cell.engine for cell in cells)
+    return ", ".join(f"{count} cells on engine={name}" for name, count in counted.most_common())
 
 
 def _workers(plan: Plan, folder: Path) -> Workers:
