@@ -48,7 +48,7 @@ def run_federation(
 ) -> None:
     """Run all rounds on a grid and leave the results in the folder."""
 
-    def on_grid(strategy: AlgorithmStrategy[Any], plan: Plan) -> None:
+    def on_grid(strategy: "AlgorithmStrategy[Any]", plan: Plan) -> None:
         _wait_for_nodes(grid, task_of(settings).clients, settings.start_timeout)
         timeout, patience = settings.round_timeout, settings.start_timeout
         play(strategy, grid, plan, timeout=timeout, patience=patience)
