@@ -85,11 +85,7 @@ class Stack:
 
 @runtime_checkable
 class Stackable(Task, Protocol):
-    """A task that computes for many clients at once; ask `is_stackable`."""
-
-    @property
-    def stackable(self) -> bool:
-        """Whether it can with these settings."""
+    """A task that computes for many clients at once; `is_stackable` says whether it can."""
 
     def gradients(self, models: Array, stack: Stack) -> Array:
         """`gradient` of every client at its own model, a row of (m, d); 0 without examples."""
@@ -99,8 +95,23 @@ class Stackable(Task, Protocol):
 
 
 def is_stackable(task: Task) -> TypeGuard[Stackable]:
-    """Whether a task computes for many clients at once."""
-    return isinstance(task, Stackable) and task.stackable
+    """Whether a task computes for many clients at once what it computes for one.
+
+    A class that overrides `gradient` or `loss` of one that can must override `gradients` or
+    `losses` too, or it is taken client by client. A task for which it depends on more than its
+    class says so by an attribute `stackable`.
+    """
+    pairs = ("gradient", "gradients"), ("loss", "losses")
+    return (
+        isinstance(task, Stackable)
+        and all(_depth(task, many) <= _depth(task, one) for one, many in pairs)
+        and getattr(task, "stackable", True)
+    )
+
+
+def _depth(task: Task, name: str) -> int:
+    """How far up the bases of its class a method is defined."""
+    return next(i for i, base in enumerate(type(task).__mro__) if name in vars(base))
 
 
 def _weights(there: Mask, dtype: DTypeLike) -> Array:
