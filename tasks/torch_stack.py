@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagma.arrays import Array, Labels
-from tagma.tasks.stack import Stack, Stackable
+from tagma.tasks.stack import BYTES_AT_ONCE, Stack, Stackable
 from tagma.tasks.task import Data, layout_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-BYTES_AT_ONCE = 4 * 2**20
-"""Of the clients that go together; one takes its model and, for what is computed, four times its
-inputs. More is not faster: it does not fit into a processor's cache."""
+_FACTOR = 4
+"""How much is computed from inputs, beside them, in bytes of theirs: a guess."""
 
 
 def in_parts(
@@ -70,6 +69,6 @@ def _parts(counts: Labels, model: int, example: int) -> Iterator[tuple[Labels, i
     """Rows of clients with the same number of examples, and that number; sizes are in bytes."""
     for count in np.unique(counts[counts > 0]).tolist():
         rows = np.flatnonzero(counts == count)
-        size = max(1, BYTES_AT_ONCE // (model + 4 * count * example))
+        size = max(1, BYTES_AT_ONCE // (model + _FACTOR * count * example))
         for first in range(0, len(rows), size):
             yield rows[first : first + size], count
