@@ -32,7 +32,6 @@ class LinearMixture(ABC):
     """K linear models in R^d; a subclass says how targets follow scores, and the loss."""
 
     metrics: Mapping[str, Better] = {"loss": "low"}
-    stackable = True
 
     def __init__(
         self,

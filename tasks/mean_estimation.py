@@ -41,7 +41,6 @@ class MeanEstimation:
 
     squared_distance: Literal[True] = True
     metrics: Mapping[str, Better] = {"loss": "low"}
-    stackable = True
 
     def __init__(
         self,

@@ -27,7 +27,6 @@ from tagma.tasks.task import Better, Data
 class MLP:
     """Base of such tasks; data and truth are theirs to write."""
 
-    stackable = True
     metrics: Mapping[str, Better] = {"accuracy": "high", "loss": "low"}
     seed: int
     widths: tuple[int, ...]

@@ -5,7 +5,7 @@ its weight, 1 / (its client's number of examples), padding with 0, so that a wei
 row is the client's mean. Making one copies the examples once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeGuard, runtime_checkable
@@ -15,6 +15,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.tasks.task import Data, Task
+
+BYTES_AT_ONCE = 4 * 2**20
+"""What clients that go together take."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,18 @@ class Stack:
         """How many examples each client has here, shape (m,)."""
         return np.count_nonzero(self.weights, axis=1)
 
-    def take(self, rows: Labels) -> "Stack":
-        """Some of the clients, by their rows."""
+    def parts(self, models: Array) -> Iterator[slice]:
+        """Rows of clients whose models and examples together fit into a processor's cache.
+
+        Several steps in a row are fastest with one part after the other: those of large models then
+        wait for memory less.
+        """
+        client = models[:1].nbytes + self.inputs[:1].nbytes
+        size = max(1, BYTES_AT_ONCE // max(1, client))
+        return (slice(first, first + size) for first in range(0, len(self), size))
+
+    def take(self, rows: Labels | slice) -> "Stack":
+        """Some of the clients, by their rows; a slice copies nothing."""
         return Stack(self.inputs[rows], self.targets[rows], self.weights[rows])
 
     def batch(self, order: Labels) -> "Stack":
@@ -67,11 +80,6 @@ class Stack:
             targets[~there] = 0
         return Stack(inputs, targets, _weights(there, self.weights.dtype))
 
-    def examples(self, row: int) -> Data:
-        """Those of one client, without padding where that comes last."""
-        count = self.counts[row]
-        return Data(self.inputs[row, :count], self.targets[row, :count])
-
     def weighted_inputs(self, values: Array) -> Array:
         """The mean of each client's inputs, which are vectors, times a value per example."""
         sums: Array = np.matmul((values * self.weights)[:, None], self.inputs)[:, 0]
@@ -85,11 +93,7 @@ class Stack:
 
 @runtime_checkable
 class Stackable(Task, Protocol):
-    """A task that computes for many clients at once; ask `is_stackable`."""
-
-    @property
-    def stackable(self) -> bool:
-        """Whether it can with these settings."""
+    """A task that computes for many clients at once; `is_stackable` says whether it can."""
 
     def gradients(self, models: Array, stack: Stack) -> Array:
         """`gradient` of every client at its own model, a row of (m, d); 0 without examples."""
@@ -102,13 +106,14 @@ def is_stackable(task: Task) -> TypeGuard[Stackable]:
     """Whether a task computes for many clients at once what it computes for one.
 
     A class that overrides `gradient` or `loss` of one that can must override `gradients` or
-    `losses` too, or it is taken client by client.
+    `losses` too, or it is taken client by client. A task for which it depends on more than its
+    class says so by an attribute `stackable`.
     """
     pairs = ("gradient", "gradients"), ("loss", "losses")
     return (
         isinstance(task, Stackable)
         and all(_depth(task, many) <= _depth(task, one) for one, many in pairs)
-        and task.stackable
+        and getattr(task, "stackable", True)
     )
 
 

@@ -10,15 +10,17 @@ that write their gradient themselves in NumPy. A gradient costs about three loss
 
 import os
 from abc import ABC, abstractmethod
-from functools import cache
+from functools import cache, cached_property
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from tagma.arrays import Array
 from tagma.errors import SettingError
+from tagma.tasks.stack import Stack, Stackable
 from tagma.tasks.task import Data
+from tagma.tasks.torch_stack import in_parts, vmap_works
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,6 +75,24 @@ class TorchLoss(ABC):
         loss = self.torch_loss(point, *self._tensors(data))
         (gradient,) = torch_on_one_thread().autograd.grad(loss, point)
         return gradient.cpu().numpy()
+
+    @cached_property
+    def stackable(self) -> bool:
+        """Whether torch can compute this loss for many clients at once."""
+        return vmap_works(cast(Stackable, self))
+
+    def gradients(self, models: Array, stack: Stack) -> Array:
+        """`gradient` of every client."""
+        func = torch_on_one_thread().func
+        together = func.vmap(func.grad(self.torch_loss))
+        return in_parts(together, self._tensor, models, stack, np.zeros_like(models))
+
+    def losses(self, models: Array, stack: Stack) -> Array:
+        """`loss` of every client."""
+        torch = torch_on_one_thread()
+        with torch.no_grad():
+            together = torch.func.vmap(self.torch_loss)
+            return in_parts(together, self._tensor, models, stack, np.full(len(models), np.nan))
 
     def _tensor(self, array: Array) -> "Tensor":
         return torch_on_one_thread().tensor(array, device=self.device)

@@ -20,14 +20,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
+
+import numpy as np
 
 from tagma.arrays import Array
 from tagma.layout import Layout, Named
 from tagma.rng import stream
+from tagma.tasks.stack import Stack, Stackable
 from tagma.tasks.task import Better, Data, Task, layout_of
 from tagma.tasks.torch_loss import device_of, torch_on_one_thread
+from tagma.tasks.torch_stack import in_parts, vmap_works
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -109,6 +113,32 @@ class TorchModule(ABC):
                 for name in sums:
                     sums[name] += float(found[name]) * len(part)
         return {name: value / len(data) for name, value in sums.items()}
+
+    @cached_property
+    def stackable(self) -> bool:
+        """Whether torch can do it for many clients at once: no buffers, nothing random."""
+        return not self.buffers and vmap_works(cast(Stackable, self))
+
+    def gradients(self, models: Array, stack: Stack) -> Array:
+        """`gradient` of every client."""
+        func = torch_on_one_thread().func
+        self._module.train()
+        together = func.vmap(func.grad(self._loss_at))
+        return in_parts(together, self._tensor, models, stack, np.zeros_like(models))
+
+    def losses(self, models: Array, stack: Stack) -> Array:
+        """`loss` of every client."""
+        torch = torch_on_one_thread()
+        self._module.eval()
+        with torch.no_grad():
+            together = torch.func.vmap(self._loss_at)
+            return in_parts(together, self._tensor, models, stack, np.full(len(models), np.nan))
+
+    def _loss_at(self, point: "Tensor", inputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """The mean loss of a module without buffers."""
+        functional_call = torch_on_one_thread().func.functional_call
+        outputs = functional_call(self._module, self._parameters(point), (inputs,))
+        return self.torch_loss(outputs, targets)
 
     @cached_property
     def _module(self) -> "nn.Module":

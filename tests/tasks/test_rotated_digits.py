@@ -9,6 +9,7 @@ from tagma.errors import SettingError
 from tagma.plugins import build
 from tagma.settings import compose
 from tagma.tasks.rotated_digits import RotatedDigits, turned_digits
+from tagma.tasks.stack import Stack
 from tagma.tasks.task import WithBuffers, layout_of
 from tagma.tasks.task_choice import task_of
 
@@ -68,6 +69,27 @@ def test_clients_draw_on_their_own():
     assert np.array_equal(first.inputs, again.inputs)
     assert not np.array_equal(first.targets, task.train(4).targets)
     assert not np.array_equal(first.targets, make(seed=1).train(3).targets)
+
+
+def test_clients_of_a_cluster_share_one_test_set_that_nobody_can_change():
+    task = make()
+    labels = task.truth().labels
+    first, second = np.flatnonzero(labels == labels[0])[:2]
+    other = np.flatnonzero(labels != labels[0])[0]
+    assert task.test(first) is task.test(second)
+    assert task.test(first) is not task.test(other)
+    with pytest.raises(ValueError, match="read-only"):
+        task.test(first).inputs[0] = 0
+
+
+def test_without_hidden_layers_it_is_a_linear_model():
+    task = make(hidden=[])
+    assert layout_of(task).size == 64 * 10 + 10
+    data = [task.train(client) for client in range(3)]
+    models = np.stack([layout_of(task).vector(task.initial())] * 3)
+    gradients = task.gradients(models, Stack.of(data, np.float32))
+    for gradient, each in zip(gradients, data, strict=True):
+        assert np.allclose(gradient, task.gradient(models[0], each), rtol=1e-5, atol=1e-7)
 
 
 def test_clients_may_have_unequal_numbers_of_images():
