@@ -75,4 +75,7 @@ class StackedExamples:
     def replaced(self, changed: Mapping[int, Data]) -> "StackedExamples":
         """The same with other examples of some clients, by their rows."""
         data = [changed.get(row, own) for row, own in enumerate(self.data)]
-        return StackedExamples(self._task, data) if changed else self
+        others = quadratics_of(self._task, list(changed.values()))
+        if self.quadratics is None or others is None:
+            return StackedExamples(self._task, data)
+        return StackedExamples(self._task, data, self.quadratics.replaced(list(changed), others))

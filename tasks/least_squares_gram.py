@@ -39,10 +39,21 @@ class Quadratics:
     hessians: Array | None
     """Shape (m, d, d); None: the identity."""
 
-    def take(self, rows: Labels) -> "Quadratics":
+    def take(self, rows: Labels | slice) -> "Quadratics":
         """Those of some clients, by their rows."""
         hessians = None if self.hessians is None else self.hessians[rows]
         return Quadratics(self.points[rows], self.values[rows], self.slopes[rows], hessians)
+
+    def replaced(self, rows: Sequence[int], others: "Quadratics") -> "Quadratics":
+        """The same with others in some rows."""
+        if self.hessians is None or others.hessians is None:
+            hessians = None
+        else:
+            hessians = self.hessians.copy()
+            hessians[rows] = others.hessians
+        points, values, slopes = self.points.copy(), self.values.copy(), self.slopes.copy()
+        points[rows], values[rows], slopes[rows] = others.points, others.values, others.slopes
+        return Quadratics(points, values, slopes, hessians)
 
     def gradients(self, models: Array) -> Array:
         """The gradient of every client's loss at its own model, shape (m, d)."""

@@ -1,0 +1,186 @@
+"""The vectorised engine gives the labels and numbers of the engine inprocess, to rounding."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from torch import nn
+
+from tagma.choices import choices
+from tagma.errors import SettingError
+from tagma.launch.engines import inprocess, vectorised
+from tagma.launch.engines.this_process import engine_here
+from tagma.launch.run import check
+from tagma.settings import compose
+from tagma.tasks.task import Data
+from tagma.tasks.torch_module import TorchModule
+from tests.command import tagma
+
+FEDERATION = ("task.clients=24", "task.dim=8", "task.samples=40", "rounds=4", "oracle=false")
+THREE = (*FEDERATION, "task.clusters=3", "clustering.k=3")
+DIGITS = ("task=rotated_digits", "task.clients=12", "rounds=3", "oracle=false")
+BREAKS_MESSAGES = {"wrong_shape", "empty"}
+TIMES = {"seconds", "engine"}
+
+
+def result(engine, folder, overrides):
+    """Metrics, labels and models of a run."""
+    settings = compose(overrides)
+    check(settings)
+    engine.run(settings, folder, lambda event: None)
+    metrics = json.loads((folder / "metrics.json").read_text())
+    with (folder / "clusters.csv").open() as file:
+        labels = [(row["client"], row["assigned"]) for row in csv.DictReader(file)]
+    models = load_file(folder / "models.safetensors")["models"]
+    return {key: metrics[key] for key in metrics.keys() - TIMES}, labels, models
+
+
+def assert_same(found, expected, tolerance, where="metrics"):
+    """Equal but for rounding, all the way down."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys(), where
+        for key in expected:
+            assert_same(found[key], expected[key], tolerance, f"{where}.{key}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), where
+        for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+            assert_same(one, other, tolerance, f"{where}.{place}")
+    elif isinstance(expected, float) and isinstance(found, float):
+        assert found == pytest.approx(expected, rel=tolerance, abs=1e-12), where
+    else:
+        assert found == expected, where
+
+
+def assert_engines_agree(tmp_path, overrides, tolerance=1e-9):
+    metrics, labels, models = result(vectorised, tmp_path / "v", overrides)
+    expected = result(inprocess, tmp_path / "i", overrides)
+    assert labels == expected[1]
+    assert models.dtype == expected[2].dtype
+    np.testing.assert_allclose(models, expected[2], rtol=0, atol=tolerance * abs(models).max())
+    assert_same(metrics, expected[0], 10 * tolerance)
+
+
+ATTACKS = [name for name in choices("attack") if name not in ("shifted_mean", "wrong_choice")]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_every_attack_is_the_same(attack, tmp_path):
+    assert_engines_agree(tmp_path, [*THREE, f"attack={attack}"])
+
+
+@pytest.mark.parametrize("attack", ["label_flip", "sign_flip", "alie", "mimic", "stale"])
+@pytest.mark.parametrize("strategy", ["fedavg", "ifca", "local", "oracle"])
+def test_every_algorithm_is_the_same(strategy, attack, tmp_path):
+    overrides = [*FEDERATION, "task.clusters=3", f"strategy={strategy}", f"attack={attack}"]
+    assert_engines_agree(tmp_path, overrides)
+
+
+@pytest.mark.parametrize("rule", choices("aggregation"))
+def test_every_rule_is_the_same(rule, tmp_path):
+    assert_engines_agree(tmp_path, [*THREE, f"aggregation={rule}"])
+
+
+@pytest.mark.parametrize("clustering", choices("clustering"))
+def test_every_clustering_is_the_same(clustering, tmp_path):
+    k = [] if clustering in ("density", "edge_cutting") else ["clustering.k=3"]
+    overrides = [*FEDERATION, "task.clusters=3", f"clustering={clustering}", *k]
+    assert_engines_agree(tmp_path, overrides)
+
+
+@pytest.mark.parametrize("optimiser", ["gradient", "local"])
+@pytest.mark.parametrize("task", [name for name in choices("task") if name.startswith("mixture_")])
+def test_every_convex_task_is_the_same(task, optimiser, tmp_path):
+    assert_engines_agree(tmp_path, [f"task={task}", *THREE, f"optimiser={optimiser}"])
+
+
+def test_mean_estimation_is_the_same(tmp_path):
+    assert_engines_agree(tmp_path, ["task=mean_estimation", "rounds=3", "oracle=false"])
+
+
+@pytest.mark.parametrize("solver", [name for name in choices("solver") if name != "average"])
+def test_every_solver_is_the_same(solver, tmp_path):
+    assert_engines_agree(tmp_path, [*THREE, f"solver={solver}"])
+
+
+def test_fewer_examples_than_coefficients_are_the_same(tmp_path):
+    assert_engines_agree(tmp_path, [*THREE, "task.samples=5", "solver.ridge=0.1"])
+
+
+@pytest.mark.parametrize("strategy", ["three_stage", "fedavg"])
+def test_the_same_clients_are_drawn(strategy, tmp_path):
+    overrides = [*THREE[:-1], f"strategy={strategy}", "sampling.fraction=0.4", "evaluate_every=1"]
+    assert_engines_agree(tmp_path, overrides)
+
+
+@pytest.mark.parametrize("training", choices("training"))
+@pytest.mark.parametrize("strategy", ["three_stage", "fedprox", "ifca"])
+def test_perceptrons_are_the_same(strategy, training, tmp_path):
+    overrides = [*DIGITS, f"strategy={strategy}", f"training={training}", "task.samples=[7,30]"]
+    assert_engines_agree(tmp_path, overrides, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["not_a_number", "infinite", "huge"])
+@pytest.mark.parametrize("strategy", ["three_stage", "fedavg"])
+def test_what_is_not_finite_is_dropped_and_counted(strategy, kind, tmp_path):
+    overrides = [*FEDERATION, f"strategy={strategy}", "attack=garbage", f"attack.kind={kind}"]
+    assert_engines_agree(tmp_path, overrides)
+
+
+@pytest.mark.parametrize("kind", sorted(BREAKS_MESSAGES))
+def test_broken_messages_are_left_to_other_engines(kind, tmp_path):
+    broken = [*THREE, "attack=garbage", f"attack.kind={kind}"]
+    with pytest.raises(SettingError, match="use engine=inprocess"):
+        vectorised.run(compose(broken), tmp_path, lambda event: None)
+    assert engine_here(compose(broken)) == "inprocess"
+    assert engine_here(compose(THREE)) == "vectorised"
+    assert engine_here(compose([*THREE, "engine=inprocess"])) == "inprocess"
+
+
+class Normalised(TorchModule):
+    """A module with buffers, which is computed client by client."""
+
+    def __init__(self, *, clients: int, clusters: int, seed: int) -> None:
+        self.clients, self.clusters, self.seed = clients, clusters, seed
+
+    def module(self):
+        return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 3))
+
+    def train(self, client):
+        random = np.random.default_rng([self.seed, client])
+        return Data(random.normal(size=(12, 4)), random.integers(0, 3, 12))
+
+    test = train
+
+    def truth(self):
+        return None
+
+    def warnings(self):
+        return []
+
+
+def test_a_module_with_buffers_is_the_same(tmp_path):
+    own = [
+        "~task", f"+task._target_={__name__}.Normalised", "+task.clients=6", "+task.clusters=1",
+        "solver=training", "optimiser=local", "training=minibatch", "strategy=fedavg",
+        "attack=none", "aggregation=mean", "rounds=2",
+    ]  # fmt: skip
+    assert_engines_agree(tmp_path, own, tolerance=1e-6)
+
+
+def test_a_run_is_interrupted_and_resumed_to_the_same_bytes(tmp_path, monkeypatch):
+    overrides = [*THREE, "attack=alie", "engine=vectorised"]
+    assert tagma("run", *overrides, "hydra.run.dir=whole", cwd=tmp_path).returncode == 0
+
+    def dies(self, request, buffers):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tagma.client.stacked_clients.StackedClients.evaluate", dies)
+        folder = tmp_path / "cut"
+        tagma("run", *overrides, "evaluate_every=3", "hydra.run.dir=cut", cwd=tmp_path)
+    assert not (folder / "metrics.json").exists()
+    assert tagma("resume", "cut", cwd=tmp_path).returncode == 0
+    name = "models.safetensors"
+    assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
