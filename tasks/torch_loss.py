@@ -85,14 +85,15 @@ class TorchLoss(ABC):
         """`gradient` of every client."""
         func = torch_on_one_thread().func
         together = func.vmap(func.grad(self.torch_loss))
-        return in_parts(together, self._tensor, models, stack, np.zeros_like(models))
+        found = np.zeros_like(models)
+        return in_parts(together, self.gradient, self._tensor, models, stack, found)
 
     def losses(self, models: Array, stack: Stack) -> Array:
         """`loss` of every client."""
         torch = torch_on_one_thread()
         with torch.no_grad():
-            together = torch.func.vmap(self.torch_loss)
-            return in_parts(together, self._tensor, models, stack, np.full(len(models), np.nan))
+            found, together = np.full(len(models), np.nan), torch.func.vmap(self.torch_loss)
+            return in_parts(together, self.loss, self._tensor, models, stack, found)
 
     def _tensor(self, array: Array) -> "Tensor":
         return torch_on_one_thread().tensor(array, device=self.device)

@@ -124,15 +124,16 @@ class TorchModule(ABC):
         func = torch_on_one_thread().func
         self._module.train()
         together = func.vmap(func.grad(self._loss_at))
-        return in_parts(together, self._tensor, models, stack, np.zeros_like(models))
+        found = np.zeros_like(models)
+        return in_parts(together, self.gradient, self._tensor, models, stack, found)
 
     def losses(self, models: Array, stack: Stack) -> Array:
         """`loss` of every client."""
         torch = torch_on_one_thread()
         self._module.eval()
         with torch.no_grad():
-            together = torch.func.vmap(self._loss_at)
-            return in_parts(together, self._tensor, models, stack, np.full(len(models), np.nan))
+            found, together = np.full(len(models), np.nan), torch.func.vmap(self._loss_at)
+            return in_parts(together, self.loss, self._tensor, models, stack, found)
 
     def _loss_at(self, point: "Tensor", inputs: "Tensor", targets: "Tensor") -> "Tensor":
         """The mean loss of a module without buffers."""

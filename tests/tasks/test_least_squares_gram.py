@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagma.tasks.least_squares_gram import least_squares, quadratics_of, squared_distances
+from tagma.tasks.mean_estimation import MeanEstimation
 from tagma.tasks.mixture_huber import MixtureHuber
 from tagma.tasks.mixture_regression import MixtureRegression
 from tagma.tasks.task import Data
@@ -125,3 +126,18 @@ def test_least_squares_pay_only_where_examples_are_more_than_coefficients():
         clients=2, clusters=1, dim=2, samples=9, noise=1.0, freedom=2.0, delta=1.0, seed=0
     )
     assert quadratics_of(huber, all_of(huber)) is None
+
+
+def test_means_are_prepared_for_a_task_that_estimates_them(features):
+    task = MeanEstimation(
+        data=str(features), scaling="none", gamma=2.0, clusters=3, min_cluster=20, samples=4,
+        clients=None, adversarial=0.3, seed=1,
+    )  # fmt: skip
+    data = all_of(task)
+    models = np.random.default_rng(0).normal(size=(task.clients, task.dim))
+    found = quadratics_of(task, data)
+    losses = [task.loss(model, each) for model, each in zip(models, data, strict=True)]
+    assert np.allclose(found.gradients(models), one_by_one(task, models, data), rtol=1e-12)
+    assert np.allclose(found.losses(models), losses, rtol=1e-12)
+    data[0] = Data(data[0].inputs[:0], data[0].targets[:0])
+    assert quadratics_of(task, data) is None

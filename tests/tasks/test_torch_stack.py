@@ -49,7 +49,7 @@ class Net(TorchModule):
     clusters, seed = 1, 0
     test = truth = warnings = lambda self, *client: None
 
-    def __init__(self, make, counts=(0, 5, 3, 5, 1)):
+    def __init__(self, make, counts=(0, 5, 3, 5, 1, 5, 5)):
         self.make, self.counts, self.clients = make, counts, len(counts)
 
     def module(self):
@@ -64,7 +64,7 @@ class Net(TorchModule):
 class Spread(TorchLoss):
     """Not a mean over single examples: the variance of the residuals."""
 
-    clients, clusters, metrics = 3, 1, {}
+    clients, clusters, metrics = 9, 1, {}
     test = truth = warnings = evaluate = lambda self, *client: None
 
     def initial(self):
@@ -72,7 +72,8 @@ class Spread(TorchLoss):
 
     def train(self, client):
         random = np.random.default_rng([6, client])
-        return Data(random.normal(size=(3 + client, 2)), random.normal(size=3 + client))
+        count = 3 + client % 2
+        return Data(random.normal(size=(count, 2)), random.normal(size=count))
 
     def torch_loss(self, model, inputs, targets):
         return torch.var(inputs @ model - targets)
@@ -121,11 +122,13 @@ def test_without_examples_nothing_can_be_tried():
     assert not is_stackable(Net(plain, counts=(0, 0)))
 
 
-@pytest.mark.parametrize(("budget", "calls"), [(1, 7), (10**9, 2)])
-def test_clients_go_in_parts_that_bound_memory(monkeypatch, budget, calls):
-    """Six clients with two examples and one with three."""
-    task, seen = Net(plain, counts=(2, 2, 3, 2, 2, 2, 2)), []
-    whole = task.gradients(models_of(task), stack_of(task))
+@pytest.mark.parametrize(
+    ("budget", "together"), [(10**9, [9]), (5 * 332, [5, 4]), (4 * 332 + 1, []), (1, [])]
+)
+def test_clients_go_in_parts_that_bound_memory_and_few_go_alone(monkeypatch, budget, together):
+    """Nine clients with two examples, one with three; 51 parameters and 2 * 4 inputs of 4 bytes."""
+    task, seen = Net(plain, counts=(2, 2, 3, 2, 2, 2, 2, 2, 2, 2)), []
+    whole = [task.gradient(models_of(task)[i], task.train(i)) for i in range(10)]
     monkeypatch.setattr(torch_stack, "BYTES_AT_ONCE", budget)
     move = task._tensor
 
@@ -134,8 +137,10 @@ def test_clients_go_in_parts_that_bound_memory(monkeypatch, budget, calls):
         return move(array)
 
     monkeypatch.setattr(task, "_tensor", spied)
-    assert np.allclose(task.gradients(models_of(task), stack_of(task)), whole, atol=1e-7)
-    assert len(seen) == 3 * calls
+    gradients = task.gradients(models_of(task), stack_of(task))
+    assert np.allclose(gradients, whole, atol=1e-7)
+    assert [shape[0] for shape in seen if shape[1:] == (51,)] == together
+    assert seen.count((51,)) == 10 - sum(together)
 
 
 def stack_of(task):
