@@ -14,6 +14,7 @@ from tagma.attacks.adversary import adversary_of
 from tagma.attacks.dry_run import try_attacks
 from tagma.choices import CONF
 from tagma.client.solvers.solver_choice import solver_of
+from tagma.client.training import training_of
 from tagma.environment import environment
 from tagma.errors import TagmaError
 from tagma.launch.command_line import run_arguments
@@ -84,6 +85,7 @@ def check(settings: Settings) -> None:
     adversary_of(settings)  # first: a task may depend on the share of Byzantine clients
     algorithm = algorithm_of(settings)
     solver_of(settings)
+    training_of(settings)
     try_attacks(settings, *works_of(settings, algorithm))
     build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     build("tracking", settings.choice("tracking"))

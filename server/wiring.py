@@ -14,6 +14,7 @@ from tagma.errors import SettingError
 from tagma.plugins import TARGET, build, locate, settings_of
 from tagma.server.partial_labels import partial_labels
 from tagma.server.screening_settings import notices_of_screening, without_useless_checks
+from tagma.server.unused_settings import notices_of_unused
 from tagma.settings import Settings
 from tagma.strategies.aggregation.pre.with_spectral_filter import REMOVABLE
 from tagma.strategies.algorithms.algorithm import Algorithm
@@ -76,7 +77,11 @@ def tolerance_of(settings: Settings) -> float:
 
 def warnings_of(settings: Settings) -> list[str]:
     """What the user should know about settings that are allowed but unwise."""
-    found = [*task_of(settings).warnings(), *notices_of_screening(settings)]
+    found = [
+        *task_of(settings).warnings(),
+        *notices_of_screening(settings),
+        *notices_of_unused(settings),
+    ]
     for squad in adversary_of(settings).squads:
         for phase in squad.phases:
             if phase.start > settings.rounds + 1:

@@ -37,6 +37,7 @@ def sgd(
     decay: Annotated[float, Ge(0), Le(1)],
     optimiser: Mapping[str, Any] | None = None,
     seed: int,
+    device: str = "cpu",
 ) -> Solution:
     """The model after all epochs; a step that is too long ends it at the last finite one.
 
@@ -44,8 +45,9 @@ def sgd(
     and a run can be repeated.
     """
     training = LocalTraining(
-        learning_rate=step, epochs=epochs, batch_size=batch, decay=decay, optimiser=optimiser
-    )
+        learning_rate=step, epochs=epochs, batch_size=batch, decay=decay, optimiser=optimiser,
+        device=device,
+    )  # fmt: skip
     layout, initial = layout_of(task), task.initial()
     found = training(
         task,
