@@ -28,7 +28,7 @@ from tagma.report import write_run_report
 from tagma.server.checkpoint import CHECKPOINT
 from tagma.server.folder_lock import only_writer
 from tagma.server.results.events import both
-from tagma.server.results.run_folder import RESULTS, read_metrics, write_metrics
+from tagma.server.results.run_folder import HISTORY, RESULTS, read_metrics, write_metrics
 from tagma.server.wiring import algorithm_of, warnings_of, works_of
 from tagma.settings import Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
@@ -123,7 +123,8 @@ def run(settings: Settings, folder: Path) -> None:
         warn(warning)
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):
-        for stale in RESULTS if settings.resume else (*RESULTS, CHECKPOINT):
+        kept = (HISTORY, CHECKPOINT) if settings.resume else ()
+        for stale in {*RESULTS, CHECKPOINT}.difference(kept):
             (folder / stale).unlink(missing_ok=True)
         for old in folder.glob("figures/score-*"):
             old.unlink()
