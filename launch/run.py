@@ -29,7 +29,7 @@ from tagma.server.checkpoint import CHECKPOINT
 from tagma.server.folder_lock import only_writer
 from tagma.server.results.events import both
 from tagma.server.results.run_folder import HISTORY, RESULTS, read_metrics, write_metrics
-from tagma.server.wiring import algorithm_of, warnings_of, works_of
+from tagma.server.wiring import algorithm_of, lets_choose, warnings_of, works_of
 from tagma.settings import Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
 
@@ -86,7 +86,8 @@ def check(settings: Settings) -> None:
     algorithm = algorithm_of(settings)
     solver_of(settings)
     training_of(settings)
-    try_attacks(settings, *works_of(settings, algorithm))
+    choosing = lets_choose(settings, algorithm)
+    try_attacks(settings, *works_of(settings, algorithm), choosing=choosing)
     build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     build("tracking", settings.choice("tracking"))
 
