@@ -84,8 +84,8 @@ class EstimationError:
         assert seen.truth.centres is not None
         if len(seen.models) > seen.truth.k and len(seen.models) == len(seen.clients):
             rows = np.flatnonzero(seen.honest(seen.clients) & (seen.which != NO_MODEL))
-            served = seen.models[seen.which[rows]]
-            error = _worst_mean(served, seen.truth.labels[seen.clients[rows]], seen.truth.centres)
+            true = seen.truth.labels[seen.clients[rows]]
+            error = _worst_mean(seen.models, seen.which[rows], true, seen.truth.centres)
         else:
             error = estimation_error(seen.models, seen.truth.centres)
         return error if error <= _DIVERGED else None
@@ -115,15 +115,20 @@ class ServedError:
         row[seen.clients[known]] = seen.which[known]
         counted = seen.honest(np.arange(len(true))) & (true >= 0)
         models = np.vstack([seen.models, self._initial])
-        served = models[np.where(row == NO_MODEL, len(seen.models), row)[counted]]
-        error = _worst_mean(served, true[counted], seen.truth.centres)
+        row[row == NO_MODEL] = len(seen.models)
+        error = _worst_mean(models, row[counted], true[counted], seen.truth.centres)
         return error if error <= _DIVERGED else None
 
 
-def _worst_mean(models: Array, true: Labels, centres: Array) -> float:
-    """The mean error of the true cluster where it is largest, one model per client."""
+def _worst_mean(models: Array, which: Labels, true: Labels, centres: Array) -> float:
+    """The mean error of the true cluster where it is largest, over clients with these models.
+
+    Clients of one cluster with one model have one error: O(d) for every such pair.
+    """
+    pairs, pair_of = np.unique(which * len(centres) + true, return_inverse=True)
+    rows, clusters = np.divmod(pairs, len(centres))
     with np.errstate(over="ignore", invalid="ignore"):
-        away = np.linalg.norm(models - centres[true], axis=1)
+        away = np.linalg.norm(models[rows] - centres[clusters], axis=1)[pair_of]
     means = [float(away[true == k].mean()) for k in np.unique(true)]
     return float(np.max(means, initial=0.0) / np.sqrt(centres.shape[1]))
 
