@@ -10,7 +10,7 @@ every engine.
 The strategy never learns which clients are Byzantine.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
@@ -33,8 +33,10 @@ class LocalView:
     work: str
     """What it was asked for: "local_model", "gradient" or "local"."""
     model: Array
-    """The model it received; of several, the one it went on with. For a local model, the common
+    """The model it received; of several, the one it goes on with. For a local model, the common
     one that training begins with."""
+    models: Sequence[Array]
+    """All models that it received, in the server's order; the numbers of choices are theirs."""
     past: list[Array]
     """Its last honest updates by this kind of work, oldest first; see `remembers`."""
     random: np.random.Generator
@@ -62,10 +64,26 @@ class LocalAttack:
     """Where it was published."""
     remembers: int = 0
     """How many earlier updates of the client it wants to see."""
+    needs_choice: ClassVar[bool] = False
+    """Whether it has no meaning but where clients choose among several models."""
+
+    @property
+    def changes_replies(self) -> bool:
+        """Whether it changes replies at all; some attacks only change the client's data."""
+        kind = type(self)
+        return kind.forge is not LocalAttack.forge or kind.report is not LocalAttack.report
 
     def data(self, task: Task, client: int, random: np.random.Generator) -> Data:
         """The data that the client computes with; by default the honest ones."""
         return task.train(client)
+
+    def report(self, honest: Mapping[str, float], view: LocalView) -> Mapping[str, float]:
+        """The numbers that are told beside the update, by default the honest ones.
+
+        Who claims to have chosen another model is then given the honest update of that one to
+        forge: an honest client's, had it gone on with it.
+        """
+        return honest
 
     def forge(self, honest: Array, view: LocalView) -> Array | None:
         """What is sent instead of the honest update, by default that itself; None: nothing."""

@@ -1,5 +1,7 @@
 """How local attacks reach a client: a Flower mod that replaces the update in the reply."""
 
+from dataclasses import replace
+
 import numpy as np
 from flwr.app import Context, Message, MetricRecord, RecordDict
 from flwr.clientapp.typing import ClientAppCallable
@@ -15,7 +17,7 @@ from tagma.rng import stream
 from tagma.settings import Settings, settings_from
 from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
-from tagma.wire import ARRAYS, METRICS, models_of, pack, round_of, unpack, work_of
+from tagma.wire import ARRAYS, CONFIG, METRICS, models_of, pack, round_of, unpack, work_of
 
 
 def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
@@ -24,7 +26,8 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     round_number = round_of(message)
     squad = _squad(settings, context)
     attack = None if squad is None else squad.local_in(round_number)
-    if squad is None or not (squad.remembers or _forges(attack)):
+    changes = attack is not None and attack.changes_replies
+    if squad is None or not (squad.remembers or changes):
         return call_next(message, context)
     layout = layout_of(task_of(settings))
     received = [model for model, _ in models_of(message, layout)]
@@ -37,14 +40,25 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     past = _remember(context.state, work, round_number, honest, squad.remembers)
     if attack is None:
         return reply
+    numbers = _numbers(reply)
+    choice = int(numbers.get(CHOICE, 0))
     view = LocalView(
         client=client,
         round=round_number,
         work=work,
-        model=received[_choice(reply)],
+        model=received[choice],
+        models=received,
         past=past,
         random=stream(settings.seed, "attack", client, round_number),
     )
+    told = attack.report(numbers, view)
+    if told is not numbers:
+        reply.content[METRICS] = MetricRecord(dict(told))
+    claimed = int(told.get(CHOICE, choice))
+    if claimed != choice and 0 <= claimed < len(received):
+        other = _answer_to(claimed, message, context, call_next)
+        honest, buffers = unpack(other.content[ARRAYS], layout)
+        view = replace(view, model=received[claimed])
     sent = attack.forge(honest, view)
     if sent is None:
         reply.content = RecordDict()
@@ -59,11 +73,23 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     return reply
 
 
-def _choice(reply: Message) -> int:
-    """The number of the model that the honest program went on with."""
+def _numbers(reply: Message) -> dict[str, float]:
+    """What the honest program says beside its update."""
     metrics = reply.content[METRICS]
     assert isinstance(metrics, MetricRecord)
-    return int(str(metrics.get(CHOICE, 0)))
+    return {name: value for name, value in metrics.items() if isinstance(value, int | float)}
+
+
+def _answer_to(
+    model: int, message: Message, context: Context, call_next: ClientAppCallable
+) -> Message:
+    """What the honest program answers where it gets no other model than this one of several."""
+    whole = message.content
+    message.content = RecordDict({CONFIG: whole[CONFIG], ARRAYS: whole[f"{ARRAYS}.{model}"]})
+    try:
+        return call_next(message, context)
+    finally:
+        message.content = whole
 
 
 def local_attack(settings: Settings, context: Context, round_number: int) -> LocalAttack | None:
@@ -95,11 +121,6 @@ def _squad(settings: Settings, context: Context) -> Squad | None:
 def client_number(context: Context) -> int:
     """The number of the client that a node plays."""
     return int(context.node_config["partition-id"])
-
-
-def _forges(attack: LocalAttack | None) -> bool:
-    """Whether an attack changes updates at all; some only change the client's data."""
-    return attack is not None and type(attack).forge is not LocalAttack.forge
 
 
 def _remember(

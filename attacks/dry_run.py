@@ -4,39 +4,51 @@ import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.attacks.adversary import adversary_of
-from tagma.attacks.base import FederationView, LocalAttack, LocalView
+from tagma.attacks.base import Attack, FederationView, LocalAttack, LocalView
 from tagma.attacks.on_clustering.forged_local_models import ClusteringAttack
 from tagma.attacks.schedule import Phase
 from tagma.attacks.threat_model import OutOfSight
 from tagma.errors import SettingError
-from tagma.exchange import FIT
+from tagma.exchange import CHOICE, FIT
 from tagma.rng import stream
 from tagma.settings import Settings
 from tagma.tasks.task import Task, layout_of
 from tagma.tasks.task_choice import task_of
+from tagma.wire import CLIENT, EXAMPLES
 
 
-def try_attacks(settings: Settings, first: str, later: str) -> None:
+def try_attacks(settings: Settings, first: str, later: str, *, choosing: bool = False) -> None:
     """Let each attack forge once in the first round and once in a later one, from made-up updates.
 
     An attack that does not suit the task or the algorithm says so; one that looks at what its
     clients cannot see, or whose updates are no arrays, is refused. `first` and `later` are what
-    clients are asked for in these rounds.
+    clients are asked for in these rounds, `choosing` whether they choose among several models.
     """
     task = task_of(settings)
     for squad in adversary_of(settings).squads:
         for phase in squad.phases:
             name = type(phase.attack).__name__
-            if isinstance(phase.attack, ClusteringAttack) and first != FIT and squad.clients.any():
-                raise SettingError(
-                    phase.key, name,
-                    "forges local models, which this strategy never asks for; use "
-                    "strategy=three_stage or another attack",
-                )  # fmt: skip
+            if squad.clients.any() and (why := _no_meaning(phase.attack, first, choosing)):
+                raise SettingError(phase.key, name, why)
             try:
                 _try(task, phase, squad.clients, (first, later), settings.seed)
             except (OutOfSight, _NoArray) as problem:
                 raise SettingError(phase.key, name, str(problem)) from None
+
+
+def _no_meaning(attack: Attack, first: str, choosing: bool) -> str | None:
+    """Why an attack does not suit the algorithm; None if it does."""
+    if isinstance(attack, ClusteringAttack) and first != FIT:
+        return (
+            "forges local models, which this strategy never asks for; use strategy=three_stage or "
+            "another attack"
+        )
+    if isinstance(attack, LocalAttack) and attack.needs_choice and not choosing:
+        return (
+            "lies about the model that a client chose, and with this strategy clients choose none; "
+            "use strategy=ifca or another attack"
+        )
+    return None
 
 
 class _NoArray(Exception):
@@ -53,7 +65,9 @@ def _try(task: Task, phase: Phase, clients: Mask, works: tuple[str, str], seed: 
         attack.data(task, client, random)
         for number in rounds:
             work = works[number > 1]
-            view = LocalView(client, number, work, model=np.ones(size), past=[], random=random)
+            one = np.ones(size)
+            view = LocalView(client, number, work, one, [one, one], past=[], random=random)
+            attack.report({EXAMPLES: 1, CLIENT: client, CHOICE: 0}, view)
             _check(attack.forge(np.ones(size), view))
         return
     truth = task.truth()

@@ -9,7 +9,7 @@ clients here; omniscient ones come later, when all replies are there.
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from tagma.arrays import Array, Labels
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.base import LocalAttack, LocalView
-from tagma.client.local_client import LocalClient, make_client
+from tagma.client.local_client import LocalClient, Model, make_client
 from tagma.client.population import Population, population_of
 from tagma.client.solvers.sgd import sgd, sgd_stream, sgd_training
 from tagma.client.solvers.solver_choice import solver_of
@@ -31,6 +31,7 @@ from tagma.rng import stream
 from tagma.settings import Settings
 from tagma.tasks.stack import is_stackable
 from tagma.tasks.task import Data, WithBuffers, layout_of
+from tagma.wire import CLIENT, EXAMPLES
 
 _TOGETHER = 2**20
 """Bytes of models that are trained together: more leave the processor's cache."""
@@ -259,26 +260,37 @@ class StackedClients:
         return client
 
     def _forge(self, round_number: int, request: Request, answers: Answers) -> None:
-        """Local attacks: every Byzantine client replaces its own update."""
+        """Local attacks: every Byzantine client replaces its own update, and what it says of it."""
         replies = answers.replies
         for squad in self._adversary.squads:
             attack = squad.local_in(round_number)
-            forges = attack is not None and type(attack).forge is not LocalAttack.forge
-            if not (squad.remembers or forges):
+            if not squad.remembers and (attack is None or not attack.changes_replies):
                 continue
             for row in np.flatnonzero(squad.clients[replies.clients]).tolist():
                 client, honest = int(replies.clients[row]), replies.vectors[row].copy()
                 past = self._remember(client, request.work, round_number, honest, squad.remembers)
                 if attack is None:
                     continue
+                choice = _choice(request, replies, row)
                 view = LocalView(
                     client=client,
                     round=round_number,
                     work=request.work,
-                    model=_received(request, replies, row),
+                    model=request.models[choice],
+                    models=list(
+                        request.models if request.which is None else request.models[[choice]]
+                    ),
                     past=past,
                     random=stream(self._seed, "attack", client, round_number),
                 )
+                claimed = _reported(attack, view, replies, row)
+                if request.which is None and claimed != choice:
+                    view = replace(view, model=request.models[claimed])
+                    alone = self._client(client, round_number)
+                    received: Model = request.models[claimed], {}
+                    honest = alone.answer(
+                        request.work, received, round_number, request.settings
+                    ).vector
                 sent = attack.forge(honest, view)
                 if sent is None or np.shape(sent) != honest.shape:
                     sent = np.full_like(honest, np.nan)  # which no server accepts
@@ -306,7 +318,24 @@ def _choices(examples: StackedExamples, models: Array) -> Labels:
     return np.nan_to_num(losses, nan=np.inf, posinf=np.inf).argmin(axis=0)
 
 
-def _received(request: Request, replies: Replies, row: int) -> Array:
-    if request.which is None:
-        return request.models[int(replies.extras[CHOICE][row])]
-    return request.models[request.which[row]]
+def _choice(request: Request, replies: Replies, row: int) -> int:
+    """The row of the model that a client went on with."""
+    return int(replies.extras[CHOICE][row] if request.which is None else request.which[row])
+
+
+def _reported(attack: LocalAttack, view: LocalView, replies: Replies, row: int) -> int:
+    """Let a client say what it likes beside its update; the row of the model that it claims.
+
+    What cannot be such a number becomes one that no server accepts.
+    """
+    honest: dict[str, float] = {EXAMPLES: int(replies.examples[row]), CLIENT: view.client}
+    honest |= {name: float(values[row]) for name, values in replies.extras.items()}
+    told = attack.report(honest, view)
+    if told is not honest:
+        examples = told.get(EXAMPLES)
+        replies.examples[row] = examples if isinstance(examples, int) else -1
+        for name, values in replies.extras.items():
+            values[row] = told.get(name, np.nan)
+    claimed = told.get(CHOICE, np.nan)
+    known = 0 <= claimed < len(view.models)
+    return int(claimed if known else honest.get(CHOICE, 0))

@@ -5,8 +5,9 @@ From the received model w_0, over batches B of the client's examples,
     w <- w - learning_rate / (1 + e)^decay * (mean gradient over B + proximal * (w - w_0)),
 
 where e = 0, 1, ... counts passes over the examples; or by an optimiser of torch, on the model as
-one vector. In every pass the examples come in a new random order; without a batch size, a step
-takes all of them and nothing is random. `proximal` is FedProx's pull towards the received model.
+one vector, on the device of the settings. In every pass the examples come in a new random order;
+without a batch size, a step takes all of them and nothing is random. `proximal` is FedProx's pull
+towards the received model.
 
 Cost: a pass costs one gradient of all examples.
 """
@@ -27,7 +28,7 @@ from tagma.layout import Named
 from tagma.plugins import TARGET, build, locate
 from tagma.settings import Settings
 from tagma.tasks.task import Data, Task, WithBuffers
-from tagma.tasks.torch_loss import torch_on_one_thread
+from tagma.tasks.torch_loss import device_of, torch_on_one_thread
 
 Count = Annotated[int, Ge(1)]
 Descent = Callable[[Array, Array, float], Array]
@@ -50,7 +51,7 @@ class Trained:
 @lru_cache(maxsize=32)
 def training_of(settings: Settings) -> "LocalTraining":
     """The training that the settings choose."""
-    training: LocalTraining = build("training", settings.choice("training"))
+    training: LocalTraining = build("training", settings.choice("training"), device=settings.device)
     return training
 
 
@@ -66,6 +67,7 @@ class LocalTraining:
         batch_size: Count | None = None,
         decay: Annotated[float, Ge(0)] = 0.0,
         optimiser: Mapping[str, Any] | None = None,
+        device: str = "cpu",
     ) -> None:
         if epochs is None and steps is None:
             raise SettingError("training.epochs", epochs, "needs a number, or training.steps one")
@@ -77,7 +79,9 @@ class LocalTraining:
         self.plain = optimiser is None
         """Whether steps are those of gradient descent."""
         self.descent = (
-            _gradient_descent if optimiser is None else _torch_descent(optimiser, learning_rate)
+            _gradient_descent
+            if optimiser is None
+            else _torch_descent(optimiser, learning_rate, device_of(device))
         )
         """Begins anew with every model."""
 
@@ -150,22 +154,24 @@ def _gradient_descent(model: Array) -> Descent:
     return lambda model, gradient, rate: model - rate * gradient
 
 
-def _torch_descent(settings: Mapping[str, Any], learning_rate: float) -> Callable[[Array], Descent]:
+def _torch_descent(
+    settings: Mapping[str, Any], learning_rate: float, device: str
+) -> Callable[[Array], Descent]:
     """An optimiser of torch that begins anew with every model; its settings are tried at once."""
     torch = torch_on_one_thread()
     options = {key: value for key, value in settings.items() if key != TARGET}
     optimiser = locate(str(settings.get(TARGET, "")), f"{_OPTIMISER}.{TARGET}")
 
     def begin(model: Array) -> Descent:
-        point = torch.from_numpy(model.copy()).requires_grad_()
+        point = torch.tensor(model, device=device).requires_grad_()
         stepper = optimiser([point], lr=learning_rate, **options)
 
         def descend(model: Array, gradient: Array, rate: float) -> Array:
             for group in stepper.param_groups:
                 group["lr"] = rate
-            point.grad = torch.from_numpy(gradient)
+            point.grad = torch.from_numpy(gradient).to(device)
             stepper.step()
-            return point.detach().numpy().copy()
+            return point.detach().cpu().numpy().copy()
 
         return descend
 

@@ -14,6 +14,7 @@ from tagma.attacks.adversary import adversary_of
 from tagma.attacks.dry_run import try_attacks
 from tagma.choices import CONF
 from tagma.client.solvers.solver_choice import solver_of
+from tagma.client.training import training_of
 from tagma.environment import environment
 from tagma.errors import TagmaError
 from tagma.launch.command_line import run_arguments
@@ -28,7 +29,7 @@ from tagma.server.checkpoint import can_be_resumed, remove_checkpoints
 from tagma.server.folder_lock import only_writer
 from tagma.server.results.events import both
 from tagma.server.results.run_folder import read_metrics, remove_results, write_metrics
-from tagma.server.wiring import algorithm_of, warnings_of, works_of
+from tagma.server.wiring import algorithm_of, lets_choose, warnings_of, works_of
 from tagma.settings import Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
 
@@ -84,7 +85,9 @@ def check(settings: Settings) -> None:
     adversary_of(settings)  # first: a task may depend on the share of Byzantine clients
     algorithm = algorithm_of(settings)
     solver_of(settings)
-    try_attacks(settings, *works_of(settings, algorithm))
+    training_of(settings)
+    choosing = lets_choose(settings, algorithm)
+    try_attacks(settings, *works_of(settings, algorithm), choosing=choosing)
     build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     build("tracking", settings.choice("tracking"))
 

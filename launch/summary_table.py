@@ -11,6 +11,7 @@ from tagma.report.number_format import size
 from tagma.report.oracle_yardstick import no_yardstick
 from tagma.report.run_data import are_groups
 from tagma.server.results.participation import some_of
+from tagma.server.results.scores import ERRORS
 
 _LARGE = 1e4
 ERROR = "estimation_error"
@@ -69,7 +70,7 @@ def _scores(metrics: dict[str, Any]) -> Table:
     first = next(iter(metrics["oracle_scores"] or ()), None)
     for name, score in metrics["scores"].items():
         value = score["value"]
-        if name == ERROR or value is not None:
+        if name in ERRORS or value is not None:
             table.add_row(score["title"], "diverged" if value is None else show(value))
         if name == first:
             given = (

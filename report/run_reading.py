@@ -20,7 +20,6 @@ from tagma.errors import TagmaError
 from tagma.report.folder_files import csv_rows, readable
 from tagma.report.oracle_yardstick import no_yardstick
 from tagma.report.run_data import (
-    ERROR,
     ClientRow,
     Cluster,
     Curve,
@@ -31,6 +30,7 @@ from tagma.report.run_data import (
     Run,
     RunScore,
 )
+from tagma.server.results.scores import ERRORS
 
 
 def read_run(folder: Path) -> Run:
@@ -129,9 +129,9 @@ def _score(
 
 
 def _scored(name: str, score: Mapping[str, Any]) -> tuple[float | None, Curve | None]:
-    """A number and its curve; an estimation error that is missing in a round has diverged."""
+    """A number and its curve; an error that is missing in a round has diverged."""
     value, curve = _number(score.get("value")), _curve(score.get("per_round"))
-    if name != ERROR or curve is None:
+    if name not in ERRORS or curve is None:
         return value, curve
     lost = value is None or math.isnan(value)
     return math.inf if lost else value, tuple(math.inf if math.isnan(v) else v for v in curve)

@@ -11,9 +11,11 @@ from tagma.arrays import Array, Labels
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.local.none import NoAttack
 from tagma.errors import SettingError
+from tagma.exchange import CHOICE, Request
 from tagma.plugins import TARGET, build, locate, settings_of
 from tagma.server.partial_labels import partial_labels
 from tagma.server.screening_settings import notices_of_screening, without_useless_checks
+from tagma.server.unused_settings import notices_of_unused
 from tagma.settings import Settings
 from tagma.strategies.aggregation.pre.with_spectral_filter import REMOVABLE
 from tagma.strategies.algorithms.algorithm import Algorithm
@@ -48,11 +50,19 @@ def algorithm_of(settings: Settings) -> Algorithm[Any]:
 
 def works_of(settings: Settings, algorithm: Algorithm[Any]) -> tuple[str, str]:
     """What clients are asked for in the first round and, by the optimiser, later."""
+    later: ServerStep = build("optimiser", settings.choice("optimiser"))
+    return _first_request(settings, algorithm).work, later.work
+
+
+def lets_choose(settings: Settings, algorithm: Algorithm[Any]) -> bool:
+    """Whether clients get several models and say which of them they went on with."""
+    return CHOICE in _first_request(settings, algorithm).expects
+
+
+def _first_request(settings: Settings, algorithm: Algorithm[Any]) -> Request:
     task = task_of(settings)
     state = algorithm.start(layout_of(task).vector(task.initial()))
-    first = algorithm.ask(state, 1, np.zeros(1, dtype=np.int64)).work
-    later: ServerStep = build("optimiser", settings.choice("optimiser"))
-    return first, later.work
+    return algorithm.ask(state, 1, np.zeros(1, dtype=np.int64))
 
 
 def _truth_for_the_oracle(settings: Settings) -> dict[str, Any]:
@@ -76,7 +86,11 @@ def tolerance_of(settings: Settings) -> float:
 
 def warnings_of(settings: Settings) -> list[str]:
     """What the user should know about settings that are allowed but unwise."""
-    found = [*task_of(settings).warnings(), *notices_of_screening(settings)]
+    found = [
+        *task_of(settings).warnings(),
+        *notices_of_screening(settings),
+        *notices_of_unused(settings),
+    ]
     for squad in adversary_of(settings).squads:
         for phase in squad.phases:
             if phase.start > settings.rounds + 1:

@@ -15,8 +15,8 @@ import numpy as np
 from flwr.app import Message, MetricRecord, RecordDict
 from numpy.typing import NDArray
 
-from tagma.arrays import Array, Mask
-from tagma.exchange import Expected
+from tagma.arrays import Array
+from tagma.exchange import Expected, Replies
 from tagma.flower_private import ErrorCode
 from tagma.layout import Layout
 from tagma.wire import ARRAYS, CLIENT, EXAMPLES, METRICS, MalformedArrays, unpack
@@ -39,7 +39,7 @@ _AWAY = {
 }
 """Errors that Flower itself reports for a node that it cannot reach."""
 NO_REPLY, UNREACHABLE, ABSENT = "no reply", "unreachable", "absent"
-NOT_FINITE = "not finite"
+NOT_FINITE, _NO_EXAMPLES = "not finite", "no number of examples"
 ABSENCES = {NO_REPLY, UNREACHABLE, ABSENT}
 """Reasons that say nothing about a client but that it was away."""
 
@@ -145,10 +145,31 @@ def _arrays(content: RecordDict, layout: Layout) -> tuple[Array, dict[str, NDArr
     return vector, buffers
 
 
-def finite_rows(vectors: Array) -> Mask:
-    """Which rows could be replies; a NaN or infinity anywhere makes the comparisons false."""
-    limit = _LARGEST.get(vectors.dtype.name, _ANY)
-    return (vectors.max(axis=1) <= limit) & (vectors.min(axis=1) >= -limit)
+def check_arrays(
+    replies: Replies, expects: Mapping[str, Expected]
+) -> tuple[Replies, list[tuple[int, str]]]:
+    """The usable ones of replies that came as arrays, and the clients of the others with reasons.
+
+    What can be wrong with an array: an entry that is not finite, or a number beside it.
+    """
+    vectors, limit = replies.vectors, _LARGEST.get(replies.vectors.dtype.name, _ANY)
+    # A NaN or infinity anywhere makes the comparisons false.
+    good = {NOT_FINITE: (vectors.max(axis=1) <= limit) & (vectors.min(axis=1) >= -limit)}
+    counts = replies.examples
+    good[_NO_EXAMPLES] = (counts >= 0) & (counts < _MOST_EXAMPLES)
+    for name, wanted in expects.items():
+        values = replies.extras[name]
+        good[f"no usable {name}"] = (values >= wanted.low) & (values <= wanted.high)
+        if wanted.whole:
+            good[f"no usable {name}"] &= values == np.floor(values)
+    usable = np.logical_and.reduce(list(good.values()))
+    if usable.all():
+        return replies, []
+    dropped = [
+        (int(replies.clients[row]), next(why for why, fine in good.items() if not fine[row]))
+        for row in np.flatnonzero(~usable).tolist()
+    ]
+    return replies.only(usable), dropped
 
 
 def _client(metrics: MetricRecord) -> int | None:
@@ -163,7 +184,7 @@ def _client(metrics: MetricRecord) -> int | None:
 def _examples(metrics: MetricRecord) -> int:
     number = metrics.get(EXAMPLES)
     if type(number) is not int or not 0 <= number < _MOST_EXAMPLES:
-        raise _Unusable("no number of examples")
+        raise _Unusable(_NO_EXAMPLES)
     return number
 
 

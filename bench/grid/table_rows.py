@@ -1,7 +1,7 @@
 """The rows of a grid's tables, from what became of its cells.
 
 What is the same whenever a grid runs (`table`, `rounds`, `iterations`) is apart from what is not
-(`timings`). A diverged estimation error is infinite; what is not known is None.
+(`timings`). A diverged error is infinite; what is not known is None.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +22,7 @@ from tagma.bench.grid.table_files import (
 )
 from tagma.bench.runner import Outcome
 from tagma.report.bench_reading import GENERAL_REFERENCE, REFERENCE
+from tagma.server.results.scores import ERRORS
 
 TIMINGS: Columns = {
     "cell": TEXT, "seconds": NUMBER, "cpu_seconds": NUMBER, "clustering_seconds": NUMBER,
@@ -137,5 +138,5 @@ def numbers_of(metrics: Mapping[str, Any]) -> Row:
 
 
 def _value(name: str, value: float | None) -> float | None:
-    """A score; an estimation error that is not known has diverged, any other was not measured."""
-    return inf if value is None and name == ERROR else value
+    """A score; an error that is not known has diverged, any other score was not measured."""
+    return inf if value is None and name in ERRORS else value

@@ -37,13 +37,16 @@ def sgd(
     decay: Annotated[float, Ge(0), Le(1)],
     optimiser: Mapping[str, Any] | None = None,
     seed: int,
+    device: str = "cpu",
 ) -> Solution:
     """The model after all epochs; a step that is too long ends it at the last finite one.
 
     The order of the examples is drawn from the seed and the examples: every client has its own,
     and a run can be repeated.
     """
-    training = sgd_training(step=step, batch=batch, epochs=epochs, decay=decay, optimiser=optimiser)
+    training = sgd_training(
+        step=step, batch=batch, epochs=epochs, decay=decay, optimiser=optimiser, device=device
+    )
     layout, initial = layout_of(task), task.initial()
     found = training(
         task,
@@ -61,12 +64,14 @@ def sgd_training(
     batch: int | None,
     epochs: int,
     decay: float,
-    optimiser: Mapping[str, Any] | None = None,
+    optimiser: Mapping[str, Any] | None,
+    device: str,
 ) -> LocalTraining:
     """The local training that the solver consists of."""
     return LocalTraining(
-        learning_rate=step, epochs=epochs, batch_size=batch, decay=decay, optimiser=optimiser
-    )
+        learning_rate=step, epochs=epochs, batch_size=batch, decay=decay, optimiser=optimiser,
+        device=device,
+    )  # fmt: skip
 
 
 def sgd_stream(seed: int, data: Data) -> np.random.Generator:

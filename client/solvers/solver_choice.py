@@ -24,7 +24,7 @@ def solver_of(settings: Settings) -> Solver:
     narrower protocol.
     """
     chosen = settings.choice("solver")
-    solver: Solver = build("solver", chosen, seed=settings.seed)
+    solver: Solver = build("solver", chosen, seed=settings.seed, device=settings.device)
     plugin = locate(str(chosen[TARGET]), f"solver.{TARGET}")
     needed = get_type_hints(plugin.__call__ if isclass(plugin) else plugin).get("task")
     if needed in _ONLY and not isinstance(task_of(settings), needed):

@@ -14,7 +14,7 @@ from tagma.exchange import Replies, Request
 from tagma.server.rounds import Plan
 from tagma.strategies.algorithm_run import AlgorithmRun, Round, bytes_down
 from tagma.strategies.algorithms.algorithm import S
-from tagma.strategies.replies import NOT_FINITE, Rejection, finite_rows
+from tagma.strategies.replies import Rejection, check_arrays
 
 _FIRST = 1
 
@@ -53,10 +53,11 @@ class ArrayRun(AlgorithmRun[S]):
         self._count(request)
         outcome.work = request.work
         answers = clients.answer(number, request, self.buffers_of)
-        replies, dropped = _usable(answers.replies)
+        replies, dropped = check_arrays(answers.replies, request.expects)
         if collusion is not None:
-            replies, forged_in_vain = _usable(collusion(number, request, replies))
-            dropped += forged_in_vain
+            forged = collusion(number, request, replies)
+            replies, in_vain = check_arrays(forged, request.expects)
+            dropped += in_vain
         outcome.rejected += sorted(dropped)
         outcome.bytes_up += len(replies) * self.layout.nbytes
         answered_at = perf_counter()
@@ -84,11 +85,3 @@ class ArrayRun(AlgorithmRun[S]):
     def _count(self, request: Request) -> None:
         self.outcome.sent += len(request.clients)
         self.outcome.bytes_down += bytes_down(request, self.layout.nbytes)
-
-
-def _usable(replies: Replies) -> tuple[Replies, list[tuple[int, str]]]:
-    """The replies that count, and the clients of the others with the reason."""
-    finite = finite_rows(replies.vectors)
-    if finite.all():
-        return replies, []
-    return replies.only(finite), [(c, NOT_FINITE) for c in replies.clients[~finite].tolist()]

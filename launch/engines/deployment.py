@@ -52,7 +52,7 @@ class Deployment:
         """Run the federation; its results must be in the folder afterwards."""
         folder.mkdir(parents=True, exist_ok=True)
         log = folder / "run.log"
-        overrides = placed(settings, self.results or folder.resolve())
+        overrides = placed(settings, self.results or folder)
         with guarded() as shelter, log.open("a", encoding="utf-8", buffering=1) as output:
             try:
                 if self.local_nodes is not None:

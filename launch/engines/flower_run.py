@@ -65,10 +65,14 @@ def run_app(
 
 
 def placed(settings: Settings, folder: Path | str) -> list[str]:
-    """The overrides for a server in another process, which must know where results go."""
+    """The overrides for a server in another process, which must know where results go.
+
+    It has another working folder: a path of this computer is made whole. A text is a folder there.
+    """
+    place = folder if isinstance(folder, str) else str(folder.resolve())
     resume = ["resume=true"] if settings.resume else []
     kept = [text for text in settings.overrides if not text.startswith(("output=", "resume="))]
-    return [*kept, *resume, f"output={_quoted(str(folder))}"]
+    return [*kept, *resume, f"output={_quoted(place)}"]
 
 
 def on_events(observer: Observer) -> Callable[[str], None]:

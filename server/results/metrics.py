@@ -13,11 +13,16 @@ from tagma.server.results.clustering_record import (
     cluster_findings,
     clustering_scores,
 )
+from tagma.server.results.detection import detection
 from tagma.server.results.named_settings import name_of, named_settings
 from tagma.server.results.participation import notices_of, participation_of
 from tagma.server.results.recorder import Recorder
-from tagma.server.results.scores import LOSS, ClientMean, spread_over_clients
-from tagma.server.screening_settings import no_reply_check, notices_of_balls
+from tagma.server.results.scores import ERRORS, LOSS, ClientMean, spread_over_clients
+from tagma.server.screening_settings import (
+    no_reply_check,
+    notices_of_balls,
+    without_useless_checks,
+)
 from tagma.server.wiring import tolerance_of, warnings_of
 from tagma.settings import Settings
 from tagma.strategies.algorithms.three_stage import Clustered
@@ -59,13 +64,19 @@ def summarise(
     clusters = _clusters(settings, recorder, found)
     screening = NOBODY if found is None else screened(found)
     participation = participation_of(recorder, screening["quarantined"])
-    errors = curves.get("estimation_error")
+    errors, served = (curves.get(name) for name in ERRORS)
     diverged = errors is not None and errors[-1] is None
     return {
         "misclustering": recorder.misclustering(),
         **(dict.fromkeys(PER_ITERATION) if found is None else clustering_scores(found, seen)),
         "estimation_error": errors[-1] if errors else None,
         "estimation_error_per_round": errors,
+        "served_error": served[-1] if served else None,
+        "served_error_per_round": served,
+        "detection": None if found is None else detection(
+            found, seen, screens=_screens(settings)
+        ),
+        "attack_success": None,
         "accuracy": None,
         **{
             score.name: spread_over_clients(seen, score.name, score.better)
@@ -120,6 +131,12 @@ def summarise(
         "engine": engine,
         "version": __version__,
     }  # fmt: skip
+
+
+def _screens(settings: Settings) -> bool:
+    """Whether the strategy holds clients out."""
+    chosen = without_useless_checks(settings)
+    return bool(chosen.get("quarantine") or chosen.get("reply_check"))
 
 
 def _clusters(

@@ -12,12 +12,15 @@ from typing import Protocol
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
+from tagma.exchange import NO_MODEL
 from tagma.server.results.cluster_scores import estimation_error
-from tagma.tasks.task import Better, Task, Truth
+from tagma.tasks.task import Better, Task, Truth, layout_of
 
 _DIVERGED = 1e100
 """Errors beyond this are no numbers that anybody should read."""
 LOSS = "loss"
+ERRORS = ("estimation_error", "served_error")
+"""Scores that are None where the models have diverged; others, where nobody measured them."""
 
 
 @dataclass(frozen=True)
@@ -80,19 +83,54 @@ class EstimationError:
         assert seen.truth is not None
         assert seen.truth.centres is not None
         if len(seen.models) > seen.truth.k and len(seen.models) == len(seen.clients):
-            error = _mean_error(seen, seen.truth.labels, seen.truth.centres)
+            rows = np.flatnonzero(seen.honest(seen.clients) & (seen.which != NO_MODEL))
+            true = seen.truth.labels[seen.clients[rows]]
+            error = _worst_mean(seen.models, seen.which[rows], true, seen.truth.centres)
         else:
             error = estimation_error(seen.models, seen.truth.centres)
         return error if error <= _DIVERGED else None
 
 
-def _mean_error(seen: Seen, labels: Labels, centres: Array) -> float:
-    rows = np.flatnonzero(seen.honest(seen.clients) & (seen.which >= 0))
-    true = labels[seen.clients[rows]]
-    with np.errstate(over="ignore"):
-        away = np.linalg.norm(seen.models[seen.which[rows]] - centres[true], axis=1)
+class ServedError:
+    """The worst true cluster's mean of ||w - w*|| / sqrt(d), w what an honest client receives.
+
+    Clusters are not matched: a client that is in the wrong one is served the wrong model. All
+    honest clients of the task count. One that has no model, because no cluster holds it, it came
+    too late or nothing usable came from it, has what it began with, the initial model.
+    """
+
+    name, title = "served_error", "served error"
+    better: Better = "low"
+
+    def __init__(self, initial: Array) -> None:
+        self._initial = initial
+
+    def __call__(self, seen: Seen) -> float | None:
+        """None if the models have diverged."""
+        assert seen.truth is not None
+        assert seen.truth.centres is not None
+        true = seen.truth.labels
+        known = seen.clients < len(true)
+        row = np.full(len(true), NO_MODEL)
+        row[seen.clients[known]] = seen.which[known]
+        counted = seen.honest(np.arange(len(true))) & (true >= 0)
+        models = np.vstack([seen.models, self._initial])
+        row[row == NO_MODEL] = len(seen.models)
+        error = _worst_mean(models, row[counted], true[counted], seen.truth.centres)
+        return error if error <= _DIVERGED else None
+
+
+def _worst_mean(models: Array, which: Labels, true: Labels, centres: Array) -> float:
+    """The mean error of the true cluster where it is largest, over clients with these models.
+
+    Clients of one cluster with one model have one error: O(d) for every such pair.
+    """
+    pairs, pair_of = np.unique(which * len(centres) + true, return_inverse=True)
+    rows, clusters = np.divmod(pairs, len(centres))
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = np.linalg.norm(models[rows] - centres[clusters], axis=1)[pair_of]
     means = [float(away[true == k].mean()) for k in np.unique(true)]
-    return max(means, default=0.0) / float(np.sqrt(centres.shape[1]))
+    return float(np.max(means, initial=0.0) / np.sqrt(centres.shape[1]))
 
 
 class ClientMean:
@@ -121,7 +159,7 @@ def scores_of(task: Task, *, evaluated: bool = True) -> tuple[Score, ...]:
     truth = task.truth()
     found: list[Score] = []
     if truth is not None and truth.centres is not None:
-        found.append(EstimationError())
+        found += [EstimationError(), ServedError(layout_of(task).vector(task.initial()))]
     for metric, better in task.metrics.items() if evaluated else ():
         kind = ClientMedian if metric == LOSS else ClientMean
         found.append(kind(metric, better))

@@ -5,9 +5,15 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tagma.choices import CONF, choices
+from tagma.errors import SettingError
+from tagma.launch.run import check
+from tagma.settings import compose
+from tests.algorithms import ALGORITHMS, TINY
+from tests.attacks.test_every_algorithm import NO_EFFECT, NO_MEANING
 from tests.command import tagma
 from tests.conftest import SMALL
 
@@ -62,6 +68,32 @@ def test_every_attack_stands_in_the_table_of_its_kind():
         there.add((name, target.split(".")[2]))
     assert documented == there
     assert "attack=mixed" in PAGE
+
+
+def refused():
+    """The pairs of attack and strategy that the page calls refused, each with its reason."""
+    section = PAGE.partition("## What does not fit")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \| (`.*?) \| (.*) \|$", section, re.M)
+    return {
+        (attack, strategy): why
+        for attacks, strategies, why in rows
+        for attack in re.findall(r"`(\w+)`", attacks)
+        for strategy in re.findall(r"`(\w+)`", strategies)
+    }
+
+
+def test_the_page_names_every_pair_that_is_refused_and_no_others():
+    ours = {(attack, algorithm) for attack, algorithm in NO_MEANING if algorithm != "tagma"}
+    assert refused().keys() == ours  # the same, with its settings, as three_stage
+    assert {(attack, "three_stage") for attack, name in NO_MEANING if name == "tagma"} <= ours
+    assert len(ours) == 20
+    assert ("sleeper", "local") in NO_EFFECT
+
+
+def test_the_reason_on_the_page_is_the_one_that_a_user_reads():
+    for (attack, strategy), why in refused().items():
+        with pytest.raises(SettingError, match=re.escape(f": {why}; use ")):
+            check(compose([*TINY, *ALGORITHMS[strategy], f"attack={attack}"]))
 
 
 def test_the_list_of_attacks_tells_kind_threat_model_settings_and_source(tmp_path):

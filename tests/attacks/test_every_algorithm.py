@@ -21,9 +21,15 @@ SETTINGS = {
 """So that they act within three rounds."""
 ON_LOCAL_MODELS = {"bridge", "fake_cluster", "infiltrate", "split", "starve"}
 NO_MEANING = {
-    (attack, algorithm) for attack in ON_LOCAL_MODELS for algorithm in ("fedavg", "fedprox", "ifca")
+    (attack, algorithm): r"forges local models.*use strategy=three_stage"
+    for attack in ON_LOCAL_MODELS
+    for algorithm in ("fedavg", "fedprox", "ifca")
+} | {
+    ("wrong_choice", algorithm): r"lies about the model that a client chose.*use strategy=ifca"
+    for algorithm in ALGORITHMS
+    if algorithm != "ifca"
 }
-"""Where nobody asks for local models."""
+"""Where nobody asks for local models, or clients choose nothing; what is said then."""
 NO_EFFECT = {("none", algorithm) for algorithm in ALGORITHMS} | {("sleeper", "local")}
 """A sleeper attacks those who have its model, and where all learn alone nobody has."""
 
@@ -70,7 +76,7 @@ def test_an_attack_acts_on_any_algorithm_or_says_that_it_cannot(
     federation = federation_of(algorithm, attack, features)
     attacked = [*federation, f"attack={attack}", *SETTINGS.get(attack, ())]
     if (attack, algorithm) in NO_MEANING:
-        with pytest.raises(SettingError, match=r"forges local models.*use strategy=three_stage"):
+        with pytest.raises(SettingError, match=NO_MEANING[attack, algorithm]):
             check(compose(attacked))
         return
     check(compose(attacked))
@@ -93,7 +99,7 @@ def test_an_attack_acts_on_any_algorithm_or_says_that_it_cannot(
     assert all(np.isfinite(updates).all() for _, updates in given)
 
 
-def test_there_are_24_attacks():
-    assert len(choices("attack")) == 24
+def test_there_are_25_attacks():
+    assert len(choices("attack")) == 25
     assert set(choices("attack")) > ON_LOCAL_MODELS
     assert adversary_of(compose([*TINY, "attack=mixed"])).byzantine.sum() == 3

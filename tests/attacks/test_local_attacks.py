@@ -11,6 +11,7 @@ from tagma.attacks.local.poisoned_regression import PoisonedRegression
 from tagma.attacks.local.random_model import RandomModel
 from tagma.attacks.local.sign_flip import SignFlip
 from tagma.attacks.local.stale import Stale
+from tagma.attacks.local.wrong_choice import WrongChoice
 from tagma.errors import SettingError
 from tagma.rng import stream
 from tagma.tasks.mixture_logistic import MixtureLogistic
@@ -80,6 +81,29 @@ def test_a_stale_client_replays_its_oldest_update_of_the_last_rounds():
 
 def test_a_stale_client_without_a_past_is_honest():
     assert Stale(delay=2).forge(HONEST, local_view()).tolist() == [1.0, -2.0]
+
+
+THREE = ([0.0, 0.0], [1.0, 0.0], [5.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("which", "own", "claimed"),
+    [("next", 0, 1), ("next", 2, 0), ("farthest", 0, 2), ("farthest", 2, 0), ("farthest", 1, 2)],
+)
+def test_a_wrong_choice_by_hand(which, own, claimed):
+    told = WrongChoice(which=which).report({"choice": own, "client": 4}, local_view(models=THREE))
+    assert told == {"choice": claimed, "client": 4}
+
+
+def test_who_was_not_asked_to_choose_claims_nothing():
+    assert WrongChoice().report({"client": 4}, local_view()) == {"client": 4}
+
+
+def test_the_update_of_the_claimed_model_may_be_turned_around():
+    assert WrongChoice().forge(HONEST, local_view()).tolist() == [1.0, -2.0]
+    assert WrongChoice(scale=-2.0).forge(HONEST, local_view()).tolist() == [-2.0, 4.0]
+    trained = local_view(model=[3.0, -2.0], work="local")
+    assert WrongChoice(scale=-1.0).forge(HONEST, trained).tolist() == [5.0, -2.0]
 
 
 @pytest.mark.parametrize(

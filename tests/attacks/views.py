@@ -6,12 +6,13 @@ from tagma.attacks.base import FederationView, LocalView
 from tagma.rng import stream
 
 
-def local_view(model=(0.0, 0.0), past=(), work="gradient"):
+def local_view(model=(0.0, 0.0), past=(), work="gradient", models=None):
     return LocalView(
         client=2,
         round=1 if work == "local_model" else 2,
         work=work,
         model=np.array(model, dtype=float),
+        models=[np.array(one, dtype=float) for one in ([model] if models is None else models)],
         past=[np.array(update, dtype=float) for update in past],
         random=stream(0, "test"),
     )

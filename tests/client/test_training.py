@@ -3,6 +3,7 @@ import pytest
 import torch
 from torch import nn
 
+from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.training import LocalTraining, training_of
 from tagma.errors import SettingError
 from tagma.rng import stream
@@ -227,3 +228,13 @@ def test_the_choices_train(name):
         task, start, data, np.random.default_rng(2)
     )
     assert task.loss(found.model, data) < 0.9 * task.loss(start, data)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_the_setting_device_reaches_optimisers_of_torch():
+    adam = ["optimiser=local", "training=adam"]
+    with pytest.raises(SettingError, match=r"^device=cuda: torch finds no GPU"):
+        chosen(*adam, "device=cuda")
+    with pytest.raises(SettingError, match=r"^device=cuda: torch finds no GPU"):
+        solver_of(compose(["solver=training", *adam, "device=cuda"]))(regression(), at_two(4))
+    assert train(chosen(*adam, "device=auto"), at_two(4)).steps == 5

@@ -17,7 +17,8 @@ HONEST = "attack=none"
 
 def test_where_models_are_known_the_yardstick_is_the_error(tmp_path):
     found = oracle_errors(compose([*SMALL, HONEST]))
-    assert set(found["oracle_scores"]) == {"estimation_error"}, "and clients measured nothing"
+    known = {"estimation_error", "served_error"}
+    assert set(found["oracle_scores"]) == known, "and clients measured nothing"
     scored = found["oracle_scores"]["estimation_error"]
     assert scored == {"value": found["oracle_error"], "per_round": found["oracle_error_per_round"]}
     assert 0 < scored["value"] < 0.2

@@ -56,6 +56,15 @@ def test_the_fullest_table_fits_a_terminal_of_80_columns(monkeypatch):
     assert sum("0.1234" in line and "0.0567" in line and "yes" in line for line in lines) == 12
 
 
+def test_errors_that_are_not_known_have_diverged_and_other_scores_are_left_out(monkeypatch):
+    unknown = {"better": "low", "value": None, "per_round": [None, None]}
+    scores = {"served_error": {"title": "served error"}, "loss": {"title": "loss"}}
+    content = metrics(scores={name: unknown | own for name, own in scores.items()})
+    lines = printed(monkeypatch, content | {"oracle_scores": None}).splitlines()
+    assert any("served error" in line and "diverged" in line for line in lines)
+    assert not any("loss" in line for line in lines)
+
+
 def test_many_clients_in_quarantine_are_counted_and_some_named(monkeypatch):
     assert "2 (4, 7)" in printed(monkeypatch, metrics([4, 7]))
     assert "30 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...)" in printed(monkeypatch, metrics(range(30)))

@@ -16,9 +16,21 @@ from tests.report.report_folders import Page
 TINY = ["task.clients=12", "task.clusters=2", "task.dim=5", "task.samples=30", "rounds=3"]
 SIGNS = "task._target_=tests.report.signs_task.Signs"
 CASES = {
-    "fedavg": (["strategy=fedavg"], "One model for 12 clients; the error", {"error"}),
-    "ifca": (["strategy=ifca", "strategy.k=2", "attack=none"], "honest clients", {"error"}),
-    "local": (["strategy=local", "attack=none"], "12 clients, each with a model", {"error"}),
+    "fedavg": (
+        ["strategy=fedavg"],
+        "One model for 12 clients; the error",
+        {"error", "score-served-error"},
+    ),
+    "ifca": (
+        ["strategy=ifca", "strategy.k=2", "attack=none"],
+        "honest clients",
+        {"error", "score-served-error"},
+    ),
+    "local": (
+        ["strategy=local", "attack=none"],
+        "12 clients, each with a model",
+        {"error", "score-served-error"},
+    ),
     "signs": (
         [SIGNS, "attack=none", "evaluate_every=1"],
         "the accuracy is",

@@ -431,6 +431,16 @@ def test_a_score_of_the_last_round_alone_is_in_the_headline_and_has_no_figure(
     assert verdict(run).endswith("the accuracy is 0.900.")
 
 
+@pytest.mark.parametrize(("name", "value"), [("served_error", math.inf), ("loss", None)])
+def test_an_error_that_is_missing_has_diverged_and_another_score_was_not_measured(
+    name: str, value: float | None, tmp_path: Path
+) -> None:
+    one = {"title": name, "better": "low", "value": None, "per_round": [2.0, None]}
+    (score,) = read_run(folder(tmp_path / "run", **accuracy(scores={name: one}))).scores
+    assert score.value == value
+    assert score.points == (2 if value else 1)
+
+
 def test_the_name_of_a_score_is_no_path(tmp_path: Path) -> None:
     one = {"title": "x", "better": "low", "value": 1.0, "per_round": [2.0, 1.0]}
     run = folder(tmp_path / "run", **accuracy(scores={"../../x/y": one}))

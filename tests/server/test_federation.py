@@ -61,7 +61,9 @@ HONEST_ERRORS: dict[str, float] = {}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("optimiser", ["gradient", "local"])
-@pytest.mark.parametrize("attack", sorted({*choices("attack")} - {"none", "shifted_mean"}))
+@pytest.mark.parametrize(
+    "attack", sorted({*choices("attack")} - {"none", "shifted_mean", "wrong_choice"})
+)
 def test_every_attack_changes_what_every_optimiser_finds(attack, optimiser, run_small):
     own = [f"optimiser={optimiser}", "optimiser.step=0.3", "evaluate=false"]
     if optimiser not in HONEST_ERRORS:

@@ -149,7 +149,10 @@ def test_a_diverged_error_is_infinite_and_a_cell_that_took_too_long_says_so(grid
     places = expand(plan)
     plan = with_metric(plan, places)
     metrics = {
-        "scores": {"estimation_error": {"value": None, "per_round": [1.0, None]}},
+        "scores": {
+            "estimation_error": {"value": None, "per_round": [1.0, None]},
+            "served_error": {"value": None, "per_round": [2.0, None]},
+        },
         "misclustering": 0.5, "oracle_error": None, "oracle_scores": None,
         "clusters": [{"suspect": None}, {"suspect": "why"}],
         "replies": {"used": 7, "rejected": {"late": 2, "not finite": 1}},
@@ -160,7 +163,7 @@ def test_a_diverged_error_is_infinite_and_a_cell_that_took_too_long_says_so(grid
         places[1].cell.key: Outcome(places[1].cell, None, "timed out after 5 s", timed_out=True),
     }
     diverged, late = table_rows(plan, places, outcomes)
-    assert diverged["estimation_error"] == inf
+    assert diverged["estimation_error"] == diverged["served_error"] == inf
     assert (diverged["clusters_found"], diverged["suspects"]) == (2, 1)
     assert (diverged["replies_used"], diverged["replies_rejected"]) == (7, 3)
     assert (late["status"], late["reason"]) == ("timed out", "timed out after 5 s")

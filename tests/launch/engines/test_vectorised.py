@@ -62,7 +62,7 @@ def assert_engines_agree(tmp_path, overrides, tolerance=1e-9):
     assert_same(metrics, expected[0], 10 * tolerance)
 
 
-ATTACKS = [name for name in choices("attack") if name not in ("shifted_mean", "wrong_choice")]
+ATTACKS = sorted({*choices("attack")} - {"shifted_mean", "wrong_choice"})
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -184,3 +184,9 @@ def test_a_run_is_interrupted_and_resumed_to_the_same_bytes(tmp_path, monkeypatc
     assert tagma("resume", "cut", cwd=tmp_path).returncode == 0
     name = "models.safetensors"
     assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize("which", ["next", "farthest"])
+def test_a_wrong_choice_is_the_same(which, tmp_path):
+    lies = ["strategy=ifca", "attack=wrong_choice", f"attack.which={which}", "attack.scale=-1"]
+    assert_engines_agree(tmp_path, [*FEDERATION, "task.clusters=3", *lies])

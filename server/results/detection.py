@@ -1,0 +1,22 @@
+"""How well an algorithm tells Byzantine clients from honest ones, where anybody knows."""
+
+import numpy as np
+
+from tagma.server.results.scores import Seen
+from tagma.strategies.algorithms.three_stage import Clustered
+
+
+def detection(state: Clustered, seen: Seen, *, screens: bool) -> dict[str, float | None] | None:
+    """The shares of Byzantine and of honest clients that are held out in the end.
+
+    Held out are those in quarantine and those that the reply check excluded. Clients that never
+    sent anything usable were not judged and are not counted; a share of nobody is None. So is the
+    whole where nobody knows who is Byzantine, or the algorithm holds nobody out: it does if
+    `screens`, and may without, where clients come late.
+    """
+    held = ~state.standing.counts
+    if seen.byzantine is None or not (screens or held.any()):
+        return None
+    honest = seen.honest(state.clients)
+    shares = {"true_positive": held[~honest], "false_positive": held[honest]}
+    return {name: float(np.mean(own)) if len(own) else None for name, own in shares.items()}
