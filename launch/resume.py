@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
+from tagma.launch.console import warn
 from tagma.launch.run import check, run_and_show
 from tagma.override import key_of
 from tagma.server.checkpoint import load_checkpoint
@@ -43,10 +44,12 @@ def main(arguments: list[str]) -> None:
         if key.partition(".")[0] not in _MAY_CHANGE:
             raise TagmaError(f"{text}: cannot be changed in mid-run, only {', '.join(_MAY_CHANGE)}")
     checkpoint = load_checkpoint(folder)
-    stored = checkpoint.overrides
+    if checkpoint.warning:
+        warn(checkpoint.warning)
+    stored = [text for text in checkpoint.overrides if key_of(text) not in _OURS]
     if any(key_of(text) == "engine" for text in given):
         stored = [text for text in stored if not key_of(text).startswith("engine")]
-    settings = compose([*(t for t in stored if key_of(t) not in _OURS), *given, "resume=true"])
+    settings = compose([*stored, *given, "resume=true"])
     check(settings)
     checkpoint.check(rounds=settings.rounds)
     log = logging.FileHandler(folder / "run.log")

@@ -24,10 +24,10 @@ from tagma.launch.summary_table import print_summary
 from tagma.launch.tracking.tracker import tracked
 from tagma.plugins import build
 from tagma.report import write_run_report
-from tagma.server.checkpoint import CHECKPOINT
+from tagma.server.checkpoint import can_be_resumed, remove_checkpoints
 from tagma.server.folder_lock import only_writer
 from tagma.server.results.events import both
-from tagma.server.results.run_folder import RESULTS, read_metrics, write_metrics
+from tagma.server.results.run_folder import read_metrics, remove_results, write_metrics
 from tagma.server.wiring import algorithm_of, warnings_of, works_of
 from tagma.settings import Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
@@ -105,7 +105,7 @@ def run_and_show(settings: Settings, folder: Path) -> None:
     try:
         run(settings, folder)
     except BaseException:
-        if (folder / CHECKPOINT).exists():
+        if can_be_resumed(folder):
             resume = os.environ.get("TAGMA_RESUME", "tagma resume")
             warn(f"the run broke off; go on from its last round with: {resume} {folder}")
         raise
@@ -121,10 +121,9 @@ def run(settings: Settings, folder: Path) -> None:
         warn(warning)
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):
-        for stale in RESULTS if settings.resume else (*RESULTS, CHECKPOINT):
-            (folder / stale).unlink(missing_ok=True)
-        for old in folder.glob("figures/score-*"):
-            old.unlink()
+        if not settings.resume:  # else the server does, when it has read the checkpoint
+            remove_checkpoints(folder)
+            remove_results(folder)
     engine = build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     tracker = build("tracking", settings.choice("tracking"))
     with tracked(tracker, settings, folder) as tracking:

@@ -1,53 +1,70 @@
-"""The state after each round in one plain file, from which a run can be resumed.
+"""Where a run is after each round, in plain files, from which it can be resumed.
 
-`checkpoint.safetensors` holds the arrays of the algorithm's state and the buffers of its models;
-its header holds, as JSON, the rest: settings, clients and what has been recorded so far. It is
-written beside its place and then moved there, so that a server that dies at any moment leaves the
-previous round's file or the new one, never half of one. The state is taken apart and put together
-by the types of its fields (`tagma.server.plain_state`), whichever algorithm's it is. Nothing is
-pickled.
+`checkpoint.rounds.jsonl` is a journal (`tagma.server.journal`): one line per round of what the
+recorder remembers of it. A state file, `checkpoint.a.safetensors`, holds the state after a round
+and nothing of those before: the arrays of the algorithm's state and the buffers of its models, and
+as JSON the rest, the settings, the clients and the place in the journal, with a checksum of the
+whole file (`tagma.server.state_file`). So a round costs the same however many there were. The state
+is taken apart and put together by the types of its fields (`tagma.server.plain_state`), whichever
+algorithm's it is. Nothing is pickled.
+
+There are two state files, and one of them is always whole: only the other is written to, in its
+place, which is much faster than to make a new file. A file takes over when it has been forced to
+the disk, which may take longer than a round and is done once a second at most. So a process that
+dies leaves its last round, or, if it dies while it writes, a round of the last second; and so does
+a computer that loses its power.
 """
 
-import json
 import os
-from dataclasses import asdict, dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from tagma import __version__
-from tagma.atomic_file import whole_file
 from tagma.errors import TagmaError
 from tagma.exchange import NO_MODEL
 from tagma.layout import Named
+from tagma.server.journal import Journal, Mark, read_lines
 from tagma.server.plain_state import put_together, taken_apart
 from tagma.server.results.events import RoundFinished
-from tagma.server.results.recorder import Recorder
+from tagma.server.results.recorder import Recorder, RoundRecord
+from tagma.server.state_file import sealed, unsealed
 from tagma.strategies.algorithm_run import AlgorithmRun
 
-CHECKPOINT = "checkpoint.safetensors"
+CHECKPOINTS = ("checkpoint.a.safetensors", "checkpoint.b.safetensors")
+JOURNAL = "checkpoint.rounds.jsonl"
+_SYNC_SECONDS = 1.0
+"""What a power cut may cost."""
+_MALFORMED = (
+    KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError,
+)  # fmt: skip
+"""What reading raises where something else was expected."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """Where a run was when it last finished a round."""
 
-    overrides: list[str]
+    file: str
+    overrides: tuple[str, ...]
     state: Any
     """JSON, with names of `tensors` in the places of arrays."""
     tensors: dict[str, Any]
     joined: dict[int, int]
     buffers: list[Named]
-    events: list[RoundFinished]
-    record: dict[str, Any]
+    mark: Mark
+    """Up to where the journal belongs to it."""
+    records: list[RoundRecord]
+    warning: str | None = None
+    """That the other state file is damaged."""
 
     @property
     def round(self) -> int:
         """The last round that was finished."""
-        return len(self.events)
+        return len(self.records)
 
     def check(self, *, rounds: int) -> None:
         """Refuse to go on with settings that ask for no further round."""
@@ -66,61 +83,124 @@ class Checkpoint:
                 )
             if not ((which >= NO_MODEL) & (which < len(models))).all():
                 raise ValueError("a client is in a cluster that is not there")
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
-            raise TagmaError(f"{CHECKPOINT}: does not fit these settings ({problem})") from None
+            recorder.restore(self.records)
+        except _MALFORMED as problem:
+            raise TagmaError(f"{self.file}: does not fit these settings ({problem})") from None
         strategy.resume(state, self.joined, self.buffers or strategy.buffers)
-        recorder.restore(self.record, self.events)
 
 
-def save_checkpoint(
-    folder: Path,
-    overrides: tuple[str, ...],
-    recorder: Recorder,
-    strategy: AlgorithmRun[Any],
-) -> None:
-    """Write the state after the round that the recorder saw last."""
-    tensors: dict[str, Any] = {}
-    state = taken_apart(strategy.state, "state", tensors)
+class CheckpointWriter:
+    """An observer that notes every round, and writes the state after every so many.
+
+    Not after the last: it is played again rather than remembered, whatever its replies are.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        overrides: tuple[str, ...],
+        recorder: Recorder,
+        strategy: AlgorithmRun[Any],
+        *,
+        every: int,
+        after: Checkpoint | None,
+    ) -> None:
+        self._folder = folder
+        self._overrides = overrides
+        self._recorder = recorder
+        self._strategy = strategy
+        self._every = every
+        self._journal = Journal(folder / JOURNAL, after.mark if after else Mark())
+        self._whole = after.file if after else None
+        self._synced_at = -_SYNC_SECONDS
+
+    def __call__(self, event: RoundFinished) -> None:
+        """Take down the round that the recorder saw last."""
+        self._journal.append(taken_apart(self._recorder.latest, "", {}))
+        if event.round % self._every == 0 and event.round < event.rounds:
+            self._save()
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._journal.close()
+
+    def _save(self) -> None:
+        content = _packed(self._overrides, self._strategy, self._journal.mark)
+        now = time.monotonic()
+        sync = now >= self._synced_at + _SYNC_SECONDS
+        self._journal.flush(to_disk=sync)
+        name = next(name for name in CHECKPOINTS if name != self._whole)
+        path = self._folder / name
+        with path.open("r+b" if path.exists() else "wb") as file:
+            file.write(content)
+            file.truncate()
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+                self._whole, self._synced_at = name, now
+
+
+def load_checkpoint(folder: Path) -> Checkpoint:
+    """The newest good checkpoint in a run folder; one line of error if there is none."""
+    found, damaged = [], []
+    for path in (folder / name for name in CHECKPOINTS):
+        if path.is_file():
+            try:
+                found.append(_read(path))
+            except (OSError, *_MALFORMED) as problem:
+                damaged.append(f"{path}: cannot be read ({problem})")
+    if not found:
+        nothing = f"{folder}: there is no checkpoint to resume from"
+        raise TagmaError(damaged[0] if damaged else nothing)
+    newest = max(found, key=lambda checkpoint: checkpoint.round)
+    if damaged:
+        warning = f"{damaged[0]}; going on after round {newest.round}, from {newest.file}"
+        return replace(newest, warning=warning)
+    return newest
+
+
+def can_be_resumed(folder: Path) -> bool:
+    """Whether there is a checkpoint, be it good or not."""
+    return any((folder / name).is_file() for name in CHECKPOINTS)
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Leave nothing to resume from; the journal goes last, as nothing can be read without it."""
+    for name in (*CHECKPOINTS, JOURNAL):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _packed(overrides: tuple[str, ...], strategy: AlgorithmRun[Any], mark: Mark) -> bytes:
+    arrays: dict[str, Any] = {}
+    state = taken_apart(strategy.state, "state", arrays)
     for number, buffers in enumerate(strategy.buffers):
-        tensors |= {f"buffers.{number}.{name}": array for name, array in buffers.items()}
+        arrays |= {f"buffers.{number}.{name}": array for name, array in buffers.items()}
     about = {
         "version": __version__,
         "overrides": overrides,
         "state": state,
         "joined": list(strategy.clients.joined.items()),
-        "events": [asdict(event) for event in recorder.events],
-        "record": recorder.record(),
+        "journal": {"length": mark.length, "checksum": mark.checksum},
     }
-    plain = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-    content = save(plain, metadata={"tagma": json.dumps(about)})
-    with whole_file(folder / CHECKPOINT) as partial, partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    return sealed(arrays, about)
 
 
-def load_checkpoint(folder: Path) -> Checkpoint:
-    """The checkpoint in a run folder; one line of error if there is none to read."""
-    path = folder / CHECKPOINT
-    if not path.is_file():
-        raise TagmaError(f"{folder}: there is no {CHECKPOINT} to resume from")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            about = json.loads(file.metadata()["tagma"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if about["version"] != __version__:
-            raise TagmaError(f"{path}: was written by version {about['version']} of Tagma")
-        return Checkpoint(
-            overrides=list(about["overrides"]),
-            state=about["state"],
-            tensors=tensors,
-            joined={int(client): int(number) for client, number in about["joined"]},
-            buffers=_buffers(tensors),
-            events=[RoundFinished(**event) for event in about["events"]],
-            record=dict(about["record"]),
-        )
-    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise TagmaError(f"{path}: cannot be read ({problem})") from None
+def _read(path: Path) -> Checkpoint:
+    tensors, about = unsealed(path.read_bytes())
+    if about["version"] != __version__:
+        raise TagmaError(f"{path}: was written by version {about['version']} of Tagma")
+    mark = put_together(Mark, about["journal"], {})
+    lines = read_lines(path.with_name(JOURNAL), mark)
+    return Checkpoint(
+        file=path.name,
+        overrides=put_together(tuple[str, ...], about["overrides"], {}),
+        state=about["state"],
+        tensors=tensors,
+        joined=dict(put_together(tuple[tuple[int, int], ...], about["joined"], {})),
+        buffers=_buffers(tensors),
+        mark=mark,
+        records=[put_together(RoundRecord, line, {}) for line in lines],
+    )
 
 
 def _buffers(tensors: dict[str, Any]) -> list[Named]:

@@ -3,8 +3,8 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
 
 from flwr.serverapp import Grid
 
@@ -12,13 +12,19 @@ from tagma.attacks.adversary import adversary_of
 from tagma.attacks.attacked_grid import AttackedGrid
 from tagma.attacks.collusion import Collusion
 from tagma.errors import FederationError
-from tagma.server.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
+from tagma.server.checkpoint import CheckpointWriter, load_checkpoint, remove_checkpoints
 from tagma.server.folder_lock import only_writer
 from tagma.server.rehearsal import rehearsal_of
-from tagma.server.results.events import Observer, RoundFinished
+from tagma.server.results.events import Observer
 from tagma.server.results.metrics import summarise
 from tagma.server.results.recorder import Recorder
-from tagma.server.results.run_folder import History, write_clusters, write_metrics, write_models
+from tagma.server.results.run_folder import (
+    History,
+    remove_results,
+    write_clusters,
+    write_metrics,
+    write_models,
+)
 from tagma.server.results.scores import scores_of
 from tagma.server.rounds import play
 from tagma.server.wiring import algorithm_of
@@ -60,13 +66,15 @@ def _run_all(
     rounds = settings.rounds + 1
     listening: list[Observer] = []
     recorder = Recorder(rounds, truth, adversary.byzantine, scores, listening)
+    checkpoint = None
     if settings.resume:
         checkpoint = load_checkpoint(folder)
         checkpoint.check(rounds=settings.rounds)
         checkpoint.restore(strategy, recorder)
-    listening += [History(folder, scores, recorder.events), *observers]
-    if settings.checkpoint_every:
-        listening.append(_saver(settings, folder, recorder, strategy))
+        if checkpoint.warning:
+            _log.warning(checkpoint.warning)
+    else:
+        remove_checkpoints(folder)
     if adversary.colludes:
         collusion = Collusion(
             adversary,
@@ -75,23 +83,32 @@ def _run_all(
             seed=settings.seed,
         )
         grid = AttackedGrid(grid, collusion, sound=strategy.sound, layout=layout)
-    _wait_for_nodes(grid, task.clients, settings.start_timeout)
-    play(
-        strategy,
-        grid,
-        first=len(recorder.events) + 1,
-        last=rounds,
-        timeout=settings.round_timeout,
-        patience=settings.start_timeout,
-        evaluates=_evaluates(settings, blind=truth is None or truth.centres is None),
-        on_round=recorder.observe_round,
-    )
+    remove_results(folder)  # not before the checkpoint was found to be good
+    with ExitStack() as files:
+        listening.append(files.enter_context(closing(History(folder, scores, recorder.events))))
+        listening += observers
+        if every := settings.checkpoint_every:
+            writer = CheckpointWriter(
+                folder, settings.overrides, recorder, strategy, every=every, after=checkpoint
+            )
+            listening.append(files.enter_context(closing(writer)))
+        _wait_for_nodes(grid, task.clients, settings.start_timeout)
+        play(
+            strategy,
+            grid,
+            first=len(recorder.events) + 1,
+            last=rounds,
+            timeout=settings.round_timeout,
+            patience=settings.start_timeout,
+            evaluates=_evaluates(settings, blind=truth is None or truth.centres is None),
+            on_round=recorder.observe_round,
+        )
     found = strategy.algorithm.findings(strategy.state)
     known = found if isinstance(found, Clustered) else None
     write_clusters(folder, recorder, known)
     write_models(folder, strategy.outcome.models, known, layout, strategy.buffers)
     write_metrics(folder, summarise(settings, recorder, known, engine))
-    (folder / CHECKPOINT).unlink(missing_ok=True)
+    remove_checkpoints(folder)
 
 
 def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:
@@ -109,21 +126,6 @@ def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:
         return settings.evaluate and (last or (every > 0 and number % every == 0))
 
     return evaluates
-
-
-def _saver(
-    settings: Settings, folder: Path, recorder: Recorder, strategy: AlgorithmStrategy[Any]
-) -> Observer:
-    """An observer that writes a checkpoint after every so many rounds.
-
-    Not after the last: it is played again rather than remembered, whatever its replies are.
-    """
-
-    def save(event: RoundFinished) -> None:
-        if event.round % settings.checkpoint_every == 0 and event.round < event.rounds:
-            save_checkpoint(folder, settings.overrides, recorder, strategy)
-
-    return save
 
 
 def _wait_for_nodes(grid: Grid, expected: int, seconds: float) -> None:

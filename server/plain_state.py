@@ -6,12 +6,14 @@ of these. Which algorithm it belongs to does not matter.
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 _ARRAY = "array"
+_hints = cache(get_type_hints)
 
 
 def taken_apart(value: Any, name: str, arrays: dict[str, Any]) -> Any:
@@ -42,11 +44,14 @@ def put_together(kind: Any, plain: Any, arrays: Mapping[str, Any]) -> Any:
     if origin is np.ndarray:
         return arrays[plain[_ARRAY]]
     if isinstance(kind, type) and is_dataclass(kind):
-        hints = get_type_hints(kind)
+        hints = _hints(kind)
         return kind(**{key: put_together(hints[key], part, arrays) for key, part in plain.items()})
     if origin is tuple:
-        part = get_args(kind)[0]
-        return tuple(put_together(part, each, arrays) for each in plain)
+        parts = get_args(kind)
+        if parts[-1] is Ellipsis:
+            parts = (parts[0],) * len(plain)
+        both = zip(parts, plain, strict=True)
+        return tuple(put_together(part, each, arrays) for part, each in both)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         part = get_args(kind)[1]
         return {key: put_together(part, each, arrays) for key, each in plain.items()}

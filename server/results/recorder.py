@@ -1,8 +1,8 @@
 """Collects what happens in a run, scores it, and tells observers."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,8 +15,26 @@ from tagma.strategies.algorithm_run import Round
 from tagma.tasks.task import Truth
 
 
+@dataclass(frozen=True)
+class RoundRecord:
+    """What is remembered of one round: all that the results of a run say of it."""
+
+    event: RoundFinished
+    losses: tuple[float | None, ...] | None
+    """The median loss of every model's clients, where they measured it."""
+    messages: int
+    rejected: tuple[tuple[int | None, str], ...]
+    joined: tuple[int, ...]
+    returned: tuple[int, ...]
+    kept: tuple[int, ...]
+    seconds: Mapping[str, float]
+    """By what they were spent on."""
+    resumed: bool
+    """Whether it was the first one after a resume."""
+
+
 class Recorder:
-    """The memory of a run, round by round."""
+    """The memory of a run: the sum of what its rounds brought, and their scores in order."""
 
     def __init__(
         self,
@@ -37,8 +55,7 @@ class Recorder:
         self.joined: dict[int, int] = {}
         self.returned: dict[int, list[int]] = {}
         self.kept: dict[int, list[int]] = {}
-        self.losses: list[list[float | None] | None] = []
-        """The median loss of every model's clients after each round, where they measured it."""
+        self.losses: list[tuple[float | None, ...] | None] = []
         self.seconds = {
             "local_model": 0.0,
             "clustering": 0.0,
@@ -47,27 +64,17 @@ class Recorder:
         }
         self.resumed: list[int] = []
         self.last: Round | None = None
+        self.latest: RoundRecord | None = None
+        self._resumes = False
 
     def observe_round(self, outcome: Round) -> None:
         """Score one round and pass it on."""
         self.last = outcome
-        self.messages += outcome.sent
-        self.joined |= dict.fromkeys(outcome.joined, outcome.number)
-        for known in outcome.returned:
-            self.returned.setdefault(known, []).append(outcome.number)
-        for model in outcome.kept:
-            self.kept.setdefault(model, []).append(outcome.number)
-        for client, reason in outcome.rejected:
-            self.rejected[client][reason] += 1
-        self.seconds["evaluation"] += outcome.evaluation_seconds
-        seconds = outcome.exchange_seconds + outcome.aggregation_seconds
+        exchange, aggregation = outcome.exchange_seconds, outcome.aggregation_seconds
+        seconds = {"optimisation": exchange + aggregation}
         if outcome.work == FIT:
-            self.seconds["local_model"] += outcome.exchange_seconds
-            self.seconds["clustering"] += outcome.aggregation_seconds
-        else:
-            self.seconds["optimisation"] += seconds
+            seconds = {"local_model": exchange, "clustering": aggregation}
         seen = self.seen
-        self.losses.append(_loss_per_model(seen))
         event = RoundFinished(
             round=outcome.number,
             rounds=self.rounds,
@@ -77,11 +84,52 @@ class Recorder:
             rejected=len(outcome.rejected),
             bytes_down=outcome.bytes_down,
             bytes_up=outcome.bytes_up,
-            seconds=seconds,
+            seconds=exchange + aggregation,
         )
-        self.events.append(event)
+        self.latest = RoundRecord(
+            event=event,
+            losses=_loss_per_model(seen),
+            messages=outcome.sent,
+            rejected=tuple(outcome.rejected),
+            joined=tuple(outcome.joined),
+            returned=tuple(outcome.returned),
+            kept=tuple(outcome.kept),
+            seconds=seconds | {"evaluation": outcome.evaluation_seconds},
+            resumed=self._resumes,
+        )
+        self._resumes = False
+        self._remember(self.latest)
         for observer in self.observers:
             observer(event)
+
+    def restore(self, records: Sequence[RoundRecord]) -> None:
+        """Take over the memory of the recorder of these rounds; a `ValueError` if they do not fit.
+
+        They must be all rounds from the first on.
+        """
+        names = {score.name for score in self.scores}
+        for number, record in enumerate(records, 1):
+            if record.event.round != number or record.event.scores.keys() != names:
+                raise ValueError(f"round {number} is not recorded as it should be")
+            self._remember(record)
+        self._resumes = True
+
+    def _remember(self, record: RoundRecord) -> None:
+        number = record.event.round
+        self.events.append(record.event)
+        self.losses.append(record.losses)
+        self.messages += record.messages
+        for client, reason in record.rejected:
+            self.rejected[client][reason] += 1
+        self.joined |= dict.fromkeys(record.joined, number)
+        for client in record.returned:
+            self.returned.setdefault(client, []).append(number)
+        for model in record.kept:
+            self.kept.setdefault(model, []).append(number)
+        for spent_on, seconds in record.seconds.items():
+            self.seconds[spent_on] += seconds
+        if record.resumed:
+            self.resumed.append(number)
 
     @property
     def seen(self) -> Seen:
@@ -108,34 +156,8 @@ class Recorder:
         wrong = misclustering(found[placed], true[placed]) * placed.sum()
         return float((wrong + (~placed).sum()) / len(rows))
 
-    def record(self) -> dict[str, Any]:
-        """Everything but the events, as JSON."""
-        return {
-            "messages": self.messages,
-            "seconds": self.seconds,
-            "rejected": [(client, dict(reasons)) for client, reasons in self.rejected.items()],
-            "joined": list(self.joined.items()),
-            "returned": list(self.returned.items()),
-            "kept": list(self.kept.items()),
-            "losses": self.losses,
-            "resumed": self.resumed,
-        }
 
-    def restore(self, record: dict[str, Any], events: list[RoundFinished]) -> None:
-        """Take over the memory of the recorder that wrote this record."""
-        self.events[:] = events
-        self.messages = record["messages"]
-        self.seconds |= record["seconds"]
-        for client, reasons in record["rejected"]:
-            self.rejected[client] = Counter(reasons)
-        self.joined = dict(record["joined"])
-        self.returned = dict(record["returned"])
-        self.kept = dict(record["kept"])
-        self.losses = list(record["losses"])
-        self.resumed = [*record["resumed"], len(events) + 1]
-
-
-def _loss_per_model(seen: Seen) -> list[float | None] | None:
+def _loss_per_model(seen: Seen) -> tuple[float | None, ...] | None:
     """The median over the clients of each model, which few can move far."""
     if not any("loss" in found for found in seen.evaluations.values()):
         return None
@@ -143,4 +165,4 @@ def _loss_per_model(seen: Seen) -> list[float | None] | None:
     for client, model in zip(seen.clients.tolist(), seen.which.tolist(), strict=True):
         if model != NO_MODEL and "loss" in seen.evaluations.get(client, {}):
             own[model].append(seen.evaluations[client]["loss"])
-    return [float(np.median(losses)) if losses else None for losses in own]
+    return tuple(float(np.median(losses)) if losses else None for losses in own)

@@ -39,27 +39,39 @@ _CLUSTER_COLUMNS = (
 _COUNTED = ("used", "rejected", "bytes_down", "bytes_up", "seconds")
 
 
+def remove_results(folder: Path) -> None:
+    """Leave nothing of an earlier run that could be taken for this one's."""
+    for path in (*(folder / name for name in RESULTS), *folder.glob("figures/score-*")):
+        path.unlink(missing_ok=True)
+
+
 class History:
     """An observer that appends every round to history.csv, with a column for every score."""
 
     def __init__(
         self, folder: Path, scores: Sequence[Score], so_far: Sequence[RoundFinished] = ()
     ) -> None:
-        self._path = folder / HISTORY
         self._scores = [score.name for score in scores]
-        self._write(["round", "work", *self._scores, *_COUNTED], "w")
+        self._file = (folder / HISTORY).open("w", newline="")
+        self._table = csv.writer(self._file)
+        self._table.writerow(["round", "work", *self._scores, *_COUNTED])
         for event in so_far:
-            self(event)
+            self._add(event)
+        self._file.flush()
 
     def __call__(self, event: RoundFinished) -> None:
-        """Append one row."""
+        """Append one row, to be seen at once."""
+        self._add(event)
+        self._file.flush()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _add(self, event: RoundFinished) -> None:
         scores = [event.scores[name] for name in self._scores]
         counted = [getattr(event, name) for name in _COUNTED]
-        self._write([event.round, event.work, *scores, *counted], "a")
-
-    def _write(self, row: list[Any], mode: str) -> None:
-        with self._path.open(mode, newline="") as file:
-            csv.writer(file).writerow(row)
+        self._table.writerow([event.round, event.work, *scores, *counted])
 
 
 def write_clusters(folder: Path, recorder: Recorder, found: Clustered | None) -> None:

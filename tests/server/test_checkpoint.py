@@ -1,19 +1,22 @@
 """A run that breaks off is resumed from its last round, with the numbers it would have had."""
 
 import json
+import re
+from dataclasses import asdict
 
 import numpy as np
 import pytest
-from safetensors import safe_open
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 from tagma.client.app import app as client_app
 from tagma.errors import TagmaError
 from tagma.launch.engines.inprocess_grid import InProcessGrid
-from tagma.server.checkpoint import CHECKPOINT, load_checkpoint
+from tagma.server.checkpoint import CHECKPOINTS, JOURNAL, can_be_resumed, load_checkpoint
 from tagma.server.federation import run_federation
+from tagma.server.journal import Journal, Mark
 from tagma.server.plain_state import put_together
 from tagma.server.results.run_folder import read_metrics
+from tagma.server.state_file import sealed, unsealed
 from tagma.settings import compose, join_overrides
 from tagma.strategies.algorithms.three_stage import ThreeStageState
 from tagma.wire import round_of
@@ -66,7 +69,7 @@ def test_a_resumed_run_has_the_numbers_of_one_that_was_not_interrupted(attack, d
     assert metrics["participation"]["resumed_before_round"] == [dies_in]
     rows = [(tmp_path / run / "history.csv").read_text().splitlines() for run in ("a", "b")]
     assert [row.rsplit(",", 3)[0] for row in rows[0]] == [row.rsplit(",", 3)[0] for row in rows[1]]
-    assert not (tmp_path / "b" / CHECKPOINT).exists()
+    assert not list((tmp_path / "b").glob("*checkpoint*"))
 
 
 ALGORITHMS = {
@@ -135,35 +138,242 @@ def test_a_resumed_run_still_knows_what_it_holds_against_clients(tmp_path):
 def test_no_checkpoints_if_none_are_wanted(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, "checkpoint_every=0", dies_in=3)
-    assert not (tmp_path / CHECKPOINT).exists()
+    assert not list(tmp_path.glob("*checkpoint*"))
 
 
-@pytest.mark.parametrize("content", [b"", b"\x80\x04pickle", b"\x00" * 64])
-def test_a_file_that_is_no_checkpoint_is_one_clear_error(content, tmp_path):
-    (tmp_path / CHECKPOINT).write_bytes(content)
+@pytest.fixture
+def every_round_to_disk(monkeypatch):
+    """As if rounds were slow: the two state files take turns."""
+    monkeypatch.setattr("tagma.server.checkpoint._SYNC_SECONDS", 0.0)
+
+
+@pytest.fixture
+def only_the_first_round_to_disk(monkeypatch):
+    """As if rounds were very fast."""
+    monkeypatch.setattr("tagma.server.checkpoint._SYNC_SECONDS", 1e9)
+
+
+def broken_off(folder, *overrides, dies_in=4):
+    """A run that died in a round, and its newest state file."""
+    with pytest.raises(KeyboardInterrupt):
+        run(folder, *overrides, dies_in=dies_in)
+    return folder / load_checkpoint(folder).file
+
+
+def in_folder(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def same_results(one, other):
+    assert whole(one)[0] == whole(other)[0]
+    models = [(folder / "models.safetensors").read_bytes() for folder in (one, other)]
+    assert models[0] == models[1]
+
+
+def flipped(content, place):
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+DAMAGES = {
+    "empty": lambda content: b"",
+    "torn": lambda content: content[: len(content) // 2],
+    "one byte short": lambda content: content[:-1],
+    "too long": lambda content: content + b"0",
+    "a changed array": lambda content: flipped(content, -9),
+    "a changed header": lambda content: flipped(content, content.index(b"joined")),
+    "something else": lambda content: b"\x80\x04pickle",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_state_file_costs_one_round_and_no_result(damage, tmp_path, every_round_to_disk):
+    run(tmp_path / "a")
+    newest = broken_off(tmp_path / "b")
+    newest.write_bytes(damage(newest.read_bytes()))
+    found = load_checkpoint(tmp_path / "b")
+    assert found.round == 2
+    assert found.warning.startswith(f"{newest}: cannot be read (")
+    assert found.warning.endswith(f"; going on after round 2, from {found.file}")
+    run(tmp_path / "b", "resume=true")
+    same_results(tmp_path / "a", tmp_path / "b")
+    assert read_metrics(tmp_path / "b")["participation"]["resumed_before_round"] == [3]
+
+
+def test_the_last_state_on_the_disk_is_not_written_to(tmp_path, only_the_first_round_to_disk):
+    run(tmp_path / "a")
+    newest = broken_off(tmp_path / "b")
+    assert load_checkpoint(tmp_path / "b").round == 3
+    newest.write_bytes(newest.read_bytes()[:100])
+    assert load_checkpoint(tmp_path / "b").round == 1
+    run(tmp_path / "b", "resume=true")
+    same_results(tmp_path / "a", tmp_path / "b")
+
+
+def test_what_was_resumed_from_stays_until_there_is_something_newer(tmp_path, every_round_to_disk):
+    run(tmp_path / "a")
+    newest = broken_off(tmp_path / "b")
+    newest.write_bytes(b"")
+    for _ in range(2):  # dies before it has written anything
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "b", "resume=true", dies_in=3)
+        assert load_checkpoint(tmp_path / "b").round == 2
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "b", "resume=true", dies_in=5)
+    assert load_checkpoint(tmp_path / "b").round == 4
+    assert load_checkpoint(tmp_path / "b").warning is None
+    run(tmp_path / "b", "resume=true")
+    same_results(tmp_path / "a", tmp_path / "b")
+    assert read_metrics(tmp_path / "b")["participation"]["resumed_before_round"] == [3, 5]
+
+
+def test_a_torn_line_of_the_journal_costs_one_round_and_no_result(tmp_path, every_round_to_disk):
+    refuses = ("strategy=fedavg", "attack=garbage")
+    run(tmp_path / "a", *refuses)
+    broken_off(tmp_path / "b", *refuses)
+    journal = tmp_path / "b" / JOURNAL
+    journal.write_bytes(journal.read_bytes()[:-30])
+    assert load_checkpoint(tmp_path / "b").round == 2
+    run(tmp_path / "b", *refuses, "resume=true")
+    same_results(tmp_path / "a", tmp_path / "b")
+
+
+@pytest.mark.parametrize("tail", [b'{"event": {"rou', b"\x00\xff\n\n", b'{"event": {}}\n' * 3])
+def test_a_journal_that_is_longer_than_its_checkpoint_is_cut(tail, tmp_path):
+    run(tmp_path / "a")
+    broken_off(tmp_path / "b")
+    with (tmp_path / "b" / JOURNAL).open("ab") as file:
+        file.write(tail)
+    assert load_checkpoint(tmp_path / "b").round == 3
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "b", "resume=true", dies_in=5)
+    assert load_checkpoint(tmp_path / "b").round == 4
+    run(tmp_path / "b", "resume=true")
+    same_results(tmp_path / "a", tmp_path / "b")
+
+
+def test_rounds_after_the_last_checkpoint_are_played_again(tmp_path):
+    run(tmp_path / "a", "checkpoint_every=2")
+    broken_off(tmp_path / "b", "checkpoint_every=2", dies_in=6)
+    assert load_checkpoint(tmp_path / "b").round == 4
+    assert len((tmp_path / "b/history.csv").read_text().splitlines()) == 1 + 5
+    run(tmp_path / "b", "checkpoint_every=2", "resume=true")
+    same_results(tmp_path / "a", tmp_path / "b")
+    assert len((tmp_path / "b/history.csv").read_text().splitlines()) == 1 + 6
+
+
+def test_what_a_round_writes_does_not_grow(tmp_path):
+    few = broken_off(tmp_path / "few", "rounds=60", dies_in=11)
+    many = broken_off(tmp_path / "many", "rounds=60", dies_in=51)
+    # The place in the journal may have more digits, and what is padded is so to 8 bytes.
+    assert abs(many.stat().st_size - few.stat().st_size) <= 8
+    lines = (tmp_path / "many" / JOURNAL).read_bytes().splitlines()
+    assert len(lines) == 50
+    assert max(map(len, lines[1:])) <= 1.1 * min(map(len, lines[1:]))
+
+
+@pytest.mark.parametrize("name", [*CHECKPOINTS, JOURNAL])
+def test_where_nothing_can_be_read_nothing_is_lost(name, tmp_path):
+    broken_off(tmp_path)
+    (tmp_path / name).write_bytes(b"\x80\x04pickle")
+    if name != JOURNAL:
+        (other,) = set(CHECKPOINTS) - {name}
+        (tmp_path / other).unlink()
+    (tmp_path / "metrics.json").write_text("{}")
+    before = in_folder(tmp_path)
+    done = tagma("resume", ".", cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.fullmatch(r"tagma: error: \S+: cannot be read \(.*\)\n", done.stderr)
     with pytest.raises(TagmaError, match="cannot be read"):
+        run(tmp_path, "resume=true")
+    assert in_folder(tmp_path) == before
+    assert can_be_resumed(tmp_path)
+
+
+def test_a_folder_without_a_checkpoint_is_one_clear_error(tmp_path):
+    with pytest.raises(TagmaError, match=r": there is no checkpoint to resume from$"):
         load_checkpoint(tmp_path)
+    assert not can_be_resumed(tmp_path)
+
+
+def forged(folder, arrays=lambda arrays: None, about=lambda about: None, line=None):
+    """Change what a broken off run left, with checksums that are right."""
+    newest = folder / load_checkpoint(folder).file
+    for other in set(CHECKPOINTS) - {newest.name}:
+        (folder / other).unlink(missing_ok=True)
+    found, text = unsealed(newest.read_bytes())
+    if line is not None:
+        rounds = [json.loads(each) for each in (folder / JOURNAL).read_text().splitlines()]
+        rounds[-1] = line(rounds[-1])
+        (folder / JOURNAL).unlink()
+        journal = Journal(folder / JOURNAL, Mark())
+        for each in rounds:
+            journal.append(each)
+        journal.close()
+        text["journal"] = asdict(journal.mark)
+    arrays(found)
+    about(text)
+    newest.write_bytes(sealed(found, text))
+
+
+def with_array(name, change):
+    place = f"state.clustered.{name}"
+    return lambda arrays: arrays.update({place: change(arrays[place])})
 
 
 @pytest.mark.parametrize(
-    ("name", "damage"),
+    "changes",
     [
-        ("models", lambda models: models[:, :-1]),
-        ("labels", lambda labels: labels + 5),
-        ("local_models", lambda local_models: local_models[1:]),
+        {"arrays": with_array("models", lambda models: models[:, :-1])},
+        {"arrays": with_array("labels", lambda labels: labels + 5)},
+        {"arrays": with_array("local_models", lambda local_models: local_models[1:])},
+        {"arrays": lambda arrays: arrays.pop("state.clustered.models")},
+        {"about": lambda about: about.update(state=[])},
+        {"about": lambda about: about.update(joined=[[10**30, 1]])},
+        {"line": lambda line: line | {"event": line["event"] | {"round": 7}}},
+        {"line": lambda line: line | {"event": line["event"] | {"scores": {}}}},
+        {"line": lambda line: line | {"seconds": {"idling": 1.0}}},
     ],
 )
-def test_a_checkpoint_whose_parts_do_not_fit_is_one_clear_error(name, damage, tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, dies_in=3)
-    with safe_open(tmp_path / CHECKPOINT, framework="numpy") as file:
-        about = file.metadata()
-        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    place = f"state.clustered.{name}"
-    tensors[place] = np.ascontiguousarray(damage(tensors[place]))
-    save_file(tensors, tmp_path / CHECKPOINT, metadata=about)
-    with pytest.raises(TagmaError, match=r"checkpoint.safetensors: does not fit"):
+def test_a_checkpoint_whose_parts_do_not_fit_is_one_clear_error(changes, tmp_path):
+    broken_off(tmp_path)
+    forged(tmp_path, **changes)
+    before = in_folder(tmp_path)
+    with pytest.raises(TagmaError, match=r"^checkpoint\.[ab]\.safetensors: does not fit"):
         run(tmp_path, "resume=true")
+    assert in_folder(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"about": lambda about: about.clear()},
+        {"about": lambda about: about.update(overrides=[1])},
+        {"about": lambda about: about.update(joined={"a": "b"})},
+        {"about": lambda about: about.update(journal={"length": 10**30, "checksum": 0})},
+        {"about": lambda about: about.update(journal={"length": -1, "checksum": 0})},
+        {"arrays": lambda arrays: arrays.update({"buffers.x": np.ones(1)})},
+        {"line": lambda line: None},
+        {"line": lambda line: [line]},
+        {"line": lambda line: line | {"more": 1}},
+        {"line": lambda line: {"event": line["event"]}},
+        {"line": lambda line: line | {"rejected": [["1", "late"]]}},
+        {"line": lambda line: line | {"rejected": [[1, "late", 2]]}},
+        {"line": lambda line: line | {"event": line["event"] | {"scores": {"loss": "0"}}}},
+        {"line": lambda line: line | {"seconds": {"evaluation": 10**400}}},
+    ],
+)
+def test_hostile_contents_are_one_clear_error(changes, tmp_path):
+    broken_off(tmp_path)
+    forged(tmp_path, **changes)
+    with pytest.raises(TagmaError, match=r"checkpoint\.[ab]\.safetensors: cannot be read"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_checkpoint_of_another_version_is_refused(tmp_path):
+    broken_off(tmp_path)
+    forged(tmp_path, about=lambda about: about.update(version="0.0"))
+    with pytest.raises(TagmaError, match=r"was written by version 0\.0 of Tagma"):
+        load_checkpoint(tmp_path)
 
 
 @pytest.mark.parametrize("rounds", [1, 2])

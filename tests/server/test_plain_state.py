@@ -29,6 +29,7 @@ class Outer:
     several: tuple[Inner | None, ...]
     memories: Mapping[str, Array]
     words: tuple[str | None, ...]
+    pairs: tuple[tuple[int | None, str], ...]
 
 
 STATE = Outer(
@@ -43,6 +44,7 @@ STATE = Outer(
     several=(None, Inner(np.ones(1), "y")),
     memories={"centre": np.full(2, 7.0)},
     words=("a", None),
+    pairs=((None, "x"), (3, "y")),
 )
 
 
@@ -60,6 +62,7 @@ def test_a_state_comes_back_as_it_was():
     assert back.several[0] is None
     assert back.several[1].name == "y"
     assert back.memories["centre"].tolist() == [7.0, 7.0]
+    assert back.pairs == ((None, "x"), (3, "y"))
     plain = (back.number, back.share, back.flag, back.missing, back.words, back.labels.tolist())
     assert plain == (3, 2.0, True, None, ("a", None), [1, 0])
 
@@ -69,7 +72,17 @@ def test_what_a_state_cannot_hold_is_said_by_name():
         taken_apart(Inner(np.ones(1), {1}), "state", {})
 
 
-@pytest.mark.parametrize("damage", [{"number": "three"}, {"flag": 1}, {"array": None}])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"number": "three"},
+        {"flag": 1},
+        {"array": None},
+        {"pairs": [["x", 3]]},
+        {"pairs": [[3, "x", "y"]]},
+        {"pairs": [[3]]},
+    ],
+)
 def test_a_value_of_another_type_is_refused(damage):
     arrays = {}
     plain = taken_apart(STATE, "state", arrays)
@@ -77,5 +90,5 @@ def test_a_value_of_another_type_is_refused(damage):
         plain["inner"] |= damage
     else:
         plain |= damage
-    with pytest.raises((TypeError, KeyError)):
+    with pytest.raises((TypeError, KeyError, ValueError)):
         put_together(Outer, plain, arrays)
