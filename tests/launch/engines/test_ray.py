@@ -12,9 +12,11 @@ from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
+from safetensors.numpy import load_file
 
 from tests.command import tagma_process
 from tests.conftest import SMALL
+from tests.server.test_checkpoint import run as run_small
 
 pytestmark = pytest.mark.multiprocess
 
@@ -68,6 +70,17 @@ def test_ray_and_inprocess_agree(attack, tmp_path):
         for engine in ("ray", "inprocess")
     ]
     assert columns[0] == columns[1]
+
+
+def test_ray_goes_on_with_a_run_that_broke_off_elsewhere(tmp_path):
+    run_small(tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run_small(tmp_path / "out", dies_in=4)
+    done = tagma_process("resume", "out", "engine=ray", "oracle=false", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert metrics(tmp_path / "out")["participation"]["resumed_before_round"] == [4]
+    whole, out = (load_file(tmp_path / name / "models.safetensors") for name in ("whole", "out"))
+    assert out["models"] == pytest.approx(whole["models"], rel=1e-9)
 
 
 def test_ctrl_c_ends_a_run_and_everything_it_started(tmp_path):
