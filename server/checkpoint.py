@@ -17,6 +17,7 @@ a computer that loses its power.
 
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ class CheckpointWriter:
         name = next(name for name in CHECKPOINTS if name != self._whole)
         path = self._folder / name
         with path.open("r+b" if path.exists() else "wb") as file:
-            file.write(content)
+            file.writelines(content)
             file.truncate()
             if sync:
                 file.flush()
@@ -170,7 +171,9 @@ def remove_checkpoints(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def _packed(overrides: tuple[str, ...], strategy: AlgorithmRun[Any], mark: Mark) -> bytes:
+def _packed(
+    overrides: tuple[str, ...], strategy: AlgorithmRun[Any], mark: Mark
+) -> Iterable[bytes | memoryview]:
     arrays: dict[str, Any] = {}
     state = taken_apart(strategy.state, "state", arrays)
     for number, buffers in enumerate(strategy.buffers):

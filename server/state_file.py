@@ -15,20 +15,22 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 _CHECKSUM = re.compile(rb'"crc32":"([0-9a-f]{8})"')
-_NO_CHECKSUM = "00000000"
+_NO_CHECKSUM = b"00000000"
 
 
-def sealed(arrays: Mapping[str, Any], about: Any) -> bytes:
-    """The content of a file that holds both."""
-    metadata = {"tagma": json.dumps(about), "crc32": _NO_CHECKSUM}
+def sealed(arrays: Mapping[str, Any], about: Any) -> tuple[bytes | memoryview, ...]:
+    """The content of a file that holds both, in pieces, since it may be large."""
+    metadata = {"tagma": json.dumps(about), "crc32": _NO_CHECKSUM.decode()}
     content = save({n: np.asarray(a, order="C") for n, a in arrays.items()}, metadata=metadata)
-    return _with_checksum(content, f"{crc32(content):08x}")
+    start, end = _place(content)
+    return content[:start], b"%08x" % crc32(content), memoryview(content)[end:]
 
 
 def unsealed(content: bytes) -> tuple[dict[str, Any], Any]:
     """What was sealed; a `ValueError` if a byte of it has changed, or if it is something else."""
-    checksum = _CHECKSUM.search(content)
-    if not checksum or int(checksum[1], 16) != crc32(_with_checksum(content, _NO_CHECKSUM)):
+    start, end = _place(content)
+    blank = crc32(content[end:], crc32(_NO_CHECKSUM, crc32(content[:start])))
+    if b"%08x" % blank != content[start:end]:
         raise ValueError("its checksum is wrong")
     try:
         arrays = load(content)
@@ -38,6 +40,9 @@ def unsealed(content: bytes) -> tuple[dict[str, Any], Any]:
         raise ValueError(f"it is malformed: {problem}") from None
 
 
-def _with_checksum(content: bytes, checksum: str) -> bytes:
-    """The header comes first, and so does the checksum in it: strings escape their quotes."""
-    return _CHECKSUM.sub(f'"crc32":"{checksum}"'.encode(), content, count=1)
+def _place(content: bytes) -> tuple[int, int]:
+    """Where the checksum is; no other string looks like it, as they escape their quotes."""
+    found = _CHECKSUM.search(content)
+    if found is None:
+        raise ValueError("it has no checksum")
+    return found.span(1)

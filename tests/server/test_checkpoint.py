@@ -312,7 +312,7 @@ def forged(folder, arrays=lambda arrays: None, about=lambda about: None, line=No
         text["journal"] = asdict(journal.mark)
     arrays(found)
     about(text)
-    newest.write_bytes(sealed(found, text))
+    newest.write_bytes(b"".join(sealed(found, text)))
 
 
 def with_array(name, change):

@@ -17,7 +17,7 @@ ARRAYS = {
     '"crc32":"ffffffff"': np.ones(1),
 }
 ABOUT = {"words": ["a", 'b"crc32":"12345678"'], "number": 0.1, "nothing": None}
-CONTENT = sealed(ARRAYS, ABOUT)
+CONTENT = b"".join(sealed(ARRAYS, ABOUT))
 
 
 def test_arrays_and_json_come_out_as_they_went_in():
@@ -35,7 +35,7 @@ def test_it_is_a_file_that_others_can_read():
 
 
 def test_a_transposed_array_is_stored_as_it_looks():
-    arrays, _ = unsealed(sealed({"a": ARRAYS["models"].T}, None))
+    arrays, _ = unsealed(b"".join(sealed({"a": ARRAYS["models"].T}, None)))
     assert np.array_equal(arrays["a"], ARRAYS["models"].T)
 
 
@@ -43,13 +43,13 @@ def test_a_transposed_array_is_stored_as_it_looks():
 def test_any_changed_byte_is_noticed(place, change):
     damaged = bytearray(CONTENT)
     damaged[place] ^= change
-    with pytest.raises(ValueError, match="it"):
+    with pytest.raises(ValueError, match="checksum"):
         unsealed(bytes(damaged))
 
 
 @given(st.integers(0, len(CONTENT) - 1))
 def test_a_torn_file_is_noticed(length):
-    with pytest.raises(ValueError, match="checksum is wrong"):
+    with pytest.raises(ValueError, match="checksum"):
         unsealed(CONTENT[:length])
 
 
@@ -57,5 +57,5 @@ def test_a_torn_file_is_noticed(length):
     "content", [b"", b"\x80\x04pickle", b"\x00" * 64, CONTENT + b"x", save(ARRAYS)]
 )
 def test_what_is_no_state_file_is_noticed(content):
-    with pytest.raises(ValueError, match="checksum is wrong"):
+    with pytest.raises(ValueError, match="checksum"):
         unsealed(content)
