@@ -4,7 +4,7 @@
 its header holds, as JSON, the rest: settings, clients and what has been recorded so far. It is
 written beside its place and then moved there, so that a server that dies at any moment leaves the
 previous round's file or the new one, never half of one. The state is taken apart and put together
-by the types of its fields (`tagma.server.plain_state`), whichever algorithm's it is. Nothing is
+by the types of its fields (`tagma.plain_state`), whichever algorithm's it is. Nothing is
 pickled.
 """
 
@@ -20,10 +20,9 @@ from safetensors.numpy import save
 
 from tagma import __version__
 from tagma.atomic_file import whole_file
-from tagma.errors import TagmaError
-from tagma.exchange import NO_MODEL
+from tagma.errors import FederationError, TagmaError
 from tagma.layout import Named
-from tagma.server.plain_state import put_together, taken_apart
+from tagma.plain_state import put_together, taken_apart
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.recorder import Recorder
 from tagma.strategies.algorithm_run import AlgorithmRun
@@ -59,14 +58,10 @@ class Checkpoint:
         try:
             state = put_together(type(strategy.state), self.state, self.tensors)
             clients = np.array(sorted(self.joined), dtype=np.int64)
-            models, which = strategy.algorithm.serve(state, clients)
-            if models.shape[1] != strategy.layout.size:
-                raise ValueError(
-                    f"has models of {models.shape[1]} numbers, not {strategy.layout.size}"
-                )
-            if not ((which >= NO_MODEL) & (which < len(models))).all():
-                raise ValueError("a client is in a cluster that is not there")
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+            strategy.algorithm.serve(state, clients)  # which checks that they fit
+        except (
+            FederationError, KeyError, TypeError, ValueError, AttributeError, IndexError
+        ) as problem:  # fmt: skip
             raise TagmaError(f"{CHECKPOINT}: does not fit these settings ({problem})") from None
         strategy.resume(state, self.joined, self.buffers or strategy.buffers)
         recorder.restore(self.record, self.events)

@@ -16,6 +16,7 @@ from tagma.server.partial_labels import partial_labels
 from tagma.server.screening_settings import notices_of_screening, without_useless_checks
 from tagma.settings import Settings
 from tagma.strategies.aggregation.pre.with_spectral_filter import REMOVABLE
+from tagma.strategies.algorithm_check import CheckedAlgorithm
 from tagma.strategies.algorithms.algorithm import Algorithm
 from tagma.strategies.algorithms.oracle import Oracle
 from tagma.strategies.algorithms.server_step import ServerStep
@@ -49,7 +50,9 @@ def algorithm_of(settings: Settings) -> Algorithm[Any]:
 def works_of(settings: Settings, algorithm: Algorithm[Any]) -> tuple[str, str]:
     """What clients are asked for in the first round and, by the optimiser, later."""
     task = task_of(settings)
-    state = algorithm.start(layout_of(task).vector(task.initial()))
+    layout = layout_of(task)
+    algorithm = CheckedAlgorithm(algorithm, layout)
+    state = algorithm.start(layout.vector(task.initial()))
     first = algorithm.ask(state, 1, np.zeros(1, dtype=np.int64)).work
     later: ServerStep = build("optimiser", settings.choice("optimiser"))
     return first, later.work

@@ -21,7 +21,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDic
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
-from tagma.arrays import Array, Labels
+from tagma.arrays import Labels
 from tagma.errors import FederationError
 from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
@@ -94,7 +94,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
                 self.outcome.joined.append(client)
                 newcomers.append(reply)
         if newcomers and self.request.work != INTRODUCE:
-            self.state = self.algorithm.admit(self.state, number, self._stacked(newcomers))
+            self.admit(self._stacked(newcomers))
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -131,7 +131,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         outcome.aggregation_seconds += perf_counter() - started
         placed = outcome.which[outcome.which != NO_MODEL]
         largest = int(np.bincount(placed, minlength=1).argmax())
-        return self._packed(outcome.models, largest), None
+        return pack(self.layout, outcome.models[largest], self.buffers_of(largest)), None
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -251,7 +251,10 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         """One message per node; messages with the same model share their record."""
         settings = {name: float(value) for name, value in request.settings.items()}
         config = ConfigRecord({ROUND: server_round, WORK: request.work, **settings})
-        packed = [self._packed(request.models, k) for k in range(len(request.models))]
+        packed = [
+            pack(self.layout, model, self.buffers_sent(request, row))
+            for row, model in enumerate(request.models)
+        ]
         if request.which is None:
             content = _content(config, {f"{ARRAYS}.{k}": one for k, one in enumerate(packed)})
             contents = [content] * len(nodes)
@@ -267,9 +270,6 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         self.outcome.bytes_down += bytes_down(request, self.layout.nbytes)
         self._sent_at = perf_counter()
         return self._sent
-
-    def _packed(self, models: Array, k: int) -> ArrayRecord:
-        return pack(self.layout, models[k], self.buffers_of(k))
 
     def _receive(self, replies: Iterable[Message]) -> tuple[list[Reply], list[Rejection]]:
         replies = list(replies)

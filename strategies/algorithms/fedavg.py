@@ -61,7 +61,7 @@ class FedAvg(AlgorithmBase[OneModel]):
             weights=weights_of(replies, self._weights),
             memory=state.memory,
         )
-        model = self._step(state.model, found.estimate)
+        model = self._step(state.model, found.estimate).astype(state.model.dtype, copy=False)
         return replace(state, model=model, memory=found.memory)
 
     def serve(self, state: OneModel, clients: Labels) -> tuple[Array, Labels]:

@@ -10,9 +10,9 @@ from safetensors.numpy import load_file, save_file
 from tagma.client.app import app as client_app
 from tagma.errors import TagmaError
 from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.plain_state import put_together
 from tagma.server.checkpoint import CHECKPOINT, load_checkpoint
 from tagma.server.federation import run_federation
-from tagma.server.plain_state import put_together
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
 from tagma.strategies.algorithms.three_stage import ThreeStageState
