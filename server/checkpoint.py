@@ -1,15 +1,16 @@
 """The state after each round in one plain file, from which a run can be resumed.
 
-`checkpoint.safetensors` holds the arrays of the algorithm's state and the buffers of its models;
-its header holds, as JSON, the rest: settings, clients and what has been recorded so far. It is
-written beside its place and then moved there, so that a server that dies at any moment leaves the
-previous round's file or the new one, never half of one. The state is taken apart and put together
-by the types of its fields (`tagma.plain_state`), whichever algorithm's it is. Nothing is
-pickled.
+`checkpoint.safetensors` holds the arrays of the algorithm's state, the buffers of its models, and
+what colluding clients remember, so that they attack as they would have; its header holds, as JSON,
+the rest: settings, clients and what has been recorded so far. It is written beside its place and
+then moved there, so that a server that dies at any moment leaves the previous round's file or the
+new one, never half of one. The state is taken apart and put together by the types of its fields
+(`tagma.plain_state`), whichever algorithm's it is. Nothing is pickled.
 """
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from tagma import __version__
+from tagma.arrays import Array
 from tagma.atomic_file import whole_file
 from tagma.errors import FederationError, TagmaError
 from tagma.layout import Named
@@ -40,6 +42,7 @@ class Checkpoint:
     tensors: dict[str, Any]
     joined: dict[int, int]
     buffers: list[Named]
+    attack_memory: dict[int, Array]
     events: list[RoundFinished]
     record: dict[str, Any]
 
@@ -72,12 +75,16 @@ def save_checkpoint(
     overrides: tuple[str, ...],
     recorder: Recorder,
     strategy: AlgorithmRun[Any],
+    attack_memory: Mapping[int, Array],
 ) -> None:
     """Write the state after the round that the recorder saw last."""
     tensors: dict[str, Any] = {}
     state = taken_apart(strategy.state, "state", tensors)
     for number, buffers in enumerate(strategy.buffers):
         tensors |= {f"buffers.{number}.{name}": array for name, array in buffers.items()}
+    if attack_memory:
+        tensors["attack.clients"] = np.array(list(attack_memory))
+        tensors["attack.vectors"] = np.array(list(attack_memory.values()))
     about = {
         "version": __version__,
         "overrides": overrides,
@@ -111,6 +118,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
             tensors=tensors,
             joined={int(client): int(number) for client, number in about["joined"]},
             buffers=_buffers(tensors),
+            attack_memory=_attack_memory(tensors),
             events=[RoundFinished(**event) for event in about["events"]],
             record=dict(about["record"]),
         )
@@ -125,3 +133,10 @@ def _buffers(tensors: dict[str, Any]) -> list[Named]:
             _, number, buffer = name.split(".", 2)
             found.setdefault(int(number), {})[buffer] = array
     return [found[number] for number in sorted(found)]
+
+
+def _attack_memory(tensors: dict[str, Any]) -> dict[int, Array]:
+    if "attack.clients" not in tensors:
+        return {}
+    clients = tensors["attack.clients"].tolist()
+    return dict(zip(clients, tensors["attack.vectors"], strict=True))

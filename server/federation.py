@@ -2,12 +2,13 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flwr.serverapp import Grid
 
+from tagma.arrays import Array
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.attacked_grid import AttackedGrid
 from tagma.attacks.collusion import Collusion
@@ -60,19 +61,22 @@ def _run_all(
     rounds = settings.rounds + 1
     listening: list[Observer] = []
     recorder = Recorder(rounds, truth, adversary.byzantine, scores, listening)
+    attack_memory: dict[int, Array] = {}
     if settings.resume:
         checkpoint = load_checkpoint(folder)
         checkpoint.check(rounds=settings.rounds)
         checkpoint.restore(strategy, recorder)
+        attack_memory |= checkpoint.attack_memory
     listening += [History(folder, scores, recorder.events), *observers]
     if settings.checkpoint_every:
-        listening.append(_saver(settings, folder, recorder, strategy))
+        listening.append(_saver(settings, folder, recorder, strategy, attack_memory))
     if adversary.colludes:
         collusion = Collusion(
             adversary,
             groups=None if truth is None else truth.labels,
             rehearsal=rehearsal_of(strategy, truth, adversary.byzantine),
             seed=settings.seed,
+            memory=attack_memory,
         )
         grid = AttackedGrid(grid, collusion, sound=strategy.sound, layout=layout)
     _wait_for_nodes(grid, task.clients, settings.start_timeout)
@@ -112,7 +116,11 @@ def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:
 
 
 def _saver(
-    settings: Settings, folder: Path, recorder: Recorder, strategy: AlgorithmStrategy[Any]
+    settings: Settings,
+    folder: Path,
+    recorder: Recorder,
+    strategy: AlgorithmStrategy[Any],
+    attack_memory: Mapping[int, Array],
 ) -> Observer:
     """An observer that writes a checkpoint after every so many rounds.
 
@@ -121,7 +129,7 @@ def _saver(
 
     def save(event: RoundFinished) -> None:
         if event.round % settings.checkpoint_every == 0 and event.round < event.rounds:
-            save_checkpoint(folder, settings.overrides, recorder, strategy)
+            save_checkpoint(folder, settings.overrides, recorder, strategy, attack_memory)
 
     return save
 

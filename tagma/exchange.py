@@ -81,3 +81,11 @@ class Replies:
         """The replies of some."""
         extras = {name: values[chosen] for name, values in self.extras.items()}
         return Replies(self.clients[chosen], self.vectors[chosen], self.examples[chosen], extras)
+
+
+def rows_of(clients: Labels, known: Labels, rows: Labels) -> Labels:
+    """The row of each client, by those of the known ones, in ascending order; else `NO_MODEL`."""
+    found = np.full(len(clients), NO_MODEL)
+    there = np.isin(clients, known)
+    found[there] = rows[np.searchsorted(known, clients[there])]
+    return found

@@ -17,7 +17,7 @@ import numpy as np
 from annotated_types import Ge, Gt
 
 from tagma.arrays import Array, Labels
-from tagma.exchange import CHOICE, NO_MODEL, Expected, Replies, Request
+from tagma.exchange import CHOICE, NO_MODEL, Expected, Replies, Request, rows_of
 from tagma.rng import stream
 from tagma.strategies.aggregation import Aggregator, Memory
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
@@ -96,11 +96,3 @@ class IFCA(AlgorithmBase[Choices]):
     def serve(self, state: Choices, clients: Labels) -> tuple[Array, Labels]:
         """To everybody what it chose last."""
         return state.models, rows_of(clients, state.clients, state.chosen)
-
-
-def rows_of(clients: Labels, known: Labels, rows: Labels) -> Labels:
-    """The row of each client, by those of the known ones, in ascending order; else `NO_MODEL`."""
-    found = np.full(len(clients), NO_MODEL)
-    there = np.isin(clients, known)
-    found[there] = rows[np.searchsorted(known, clients[there])]
-    return found

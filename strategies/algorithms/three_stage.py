@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.exchange import FIT, NO_MODEL, Replies, Request
+from tagma.exchange import FIT, NO_MODEL, Replies, Request, rows_of
 from tagma.strategies.aggregation import Aggregator, Memory, with_spectral_filter
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
-from tagma.strategies.algorithms.ifca import rows_of
 from tagma.strategies.algorithms.local_models import is_same_model
 from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.clustering import Clustering
