@@ -160,7 +160,7 @@ class CheckedAlgorithm(Generic[S]):
         return request
 
     def _check_clients(self, method: str, clients: Labels, offered: Labels) -> None:
-        if clients is offered:
+        if np.array_equal(clients, offered) and _is_array(clients, "iu"):
             return
         if not _is_array(clients, "iu") or clients.ndim != 1:
             raise self._wrong(

@@ -159,7 +159,7 @@ def finished(desk):
     assert tagma("run", *SMALL, "hydra.run.dir=finished", cwd=desk).returncode == 0
     with pytest.raises(KeyboardInterrupt), chdir(desk):
         run_small(desk / "broken_off", dies_in=3)
-    data = task_of(compose(SMALL)).data(0)
+    data = task_of(compose(SMALL)).train(0)
     np.savez(desk / "mine.npz", inputs=data.inputs, targets=data.targets)
     return desk
 
