@@ -15,6 +15,7 @@ from tagma.attacks.collusion import Collusion
 from tagma.errors import FederationError
 from tagma.server.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
 from tagma.server.folder_lock import only_writer
+from tagma.server.own_data import own_data_of
 from tagma.server.rehearsal import rehearsal_of
 from tagma.server.results.events import Observer, RoundFinished
 from tagma.server.results.metrics import summarise
@@ -57,6 +58,7 @@ def _run_all(
         min_replies=settings.min_replies,
         sampling=settings.sampling.fraction,
         seed=settings.seed,
+        own_data=own_data_of(settings),
     )
     rounds = settings.rounds + 1
     listening: list[Observer] = []

@@ -6,8 +6,8 @@ and the summary of a round.
 """
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 import numpy as np
@@ -66,12 +66,17 @@ class Round:
     evaluation_seconds: float = 0.0
 
 
+Answers = Callable[[str, Sequence[tuple[Array, Named]], int, Mapping[str, float]], Array]
+"""What the server's own data answer: from work, models with their buffers, round and settings to a
+vector for each model."""
+
+
 class AlgorithmRun(Generic[S]):
     """An algorithm, whose answers are checked, and where it is.
 
     `initial` are the named arrays of the model that everything starts from. `sampling` is the
     share of every model's clients that is asked in a round. A model with fewer than `min_replies`
-    usable replies stays as it is.
+    usable replies stays as it is. `own_data` answers from data of the server's own, if it has some.
     """
 
     def __init__(
@@ -83,6 +88,7 @@ class AlgorithmRun(Generic[S]):
         min_replies: int = 1,
         sampling: float = 1.0,
         seed: int = 0,
+        own_data: Answers | None = None,
     ) -> None:
         self.layout = layout or Layout.of(initial)
         self.algorithm: Algorithm[S] = CheckedAlgorithm(algorithm, self.layout)
@@ -97,6 +103,9 @@ class AlgorithmRun(Generic[S]):
         self.sampling = sampling
         self._min_replies = min_replies
         self._seed = seed
+        self._own_data = own_data
+        self._referred: tuple[int, Array | None, Array | None] = 0, None, None
+        """Of the last request: its round and models, and what the server's own data answered."""
 
     def resume(self, state: S, joined: Mapping[int, int], buffers: list[Named]) -> None:
         """Go on from a state; `joined` maps the clients to the rounds in which they came."""
@@ -134,6 +143,7 @@ class AlgorithmRun(Generic[S]):
 
     def learn(self, request: Request, replies: Replies, buffers: Mapping[int, Named]) -> None:
         """Let the algorithm learn from usable replies; `buffers` are those that clients sent."""
+        replies = self.with_reference(request, replies)
         self.outcome.replies = replies
         counts = np.ones(len(replies), dtype=bool)
         models, members = self.algorithm.serve(self.state, self.clients.numbers)
@@ -161,6 +171,21 @@ class AlgorithmRun(Generic[S]):
         self.state = self.algorithm.admit(before, self.outcome.number, newcomers)
         if self.layout.buffers:
             self._move_buffers(before)
+
+    def with_reference(self, request: Request, replies: Replies) -> Replies:
+        """The replies with what the server's own data answer to the same request, if it has some.
+
+        Local models are none of it. It is computed once, also for who tries replies out.
+        """
+        if self._own_data is None or request.work == FIT:
+            return replies
+        number, models = self.outcome.number, request.models
+        if self._referred[0] != number or self._referred[1] is not models:
+            sent = [(model, self.buffers_sent(request, k)) for k, model in enumerate(models)]
+            found = self._own_data(request.work, sent, number, request.settings)
+            found = found.astype(self.layout.dtype, copy=False)
+            self._referred = number, models, found if np.isfinite(found).all() else None
+        return replace(replies, reference=self._referred[2])
 
     def conclude(self) -> None:
         """Sum the round up: who gets which model now."""

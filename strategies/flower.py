@@ -25,7 +25,7 @@ from tagma.arrays import Labels
 from tagma.errors import FederationError
 from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
-from tagma.strategies.algorithm_run import AlgorithmRun, Round, bytes_down
+from tagma.strategies.algorithm_run import AlgorithmRun, Answers, Round, bytes_down
 from tagma.strategies.algorithms.algorithm import Algorithm, S
 from tagma.strategies.replies import ABSENT, Rejection, Reply, check_metrics, check_replies
 from tagma.wire import ARRAYS, CONFIG, ROUND, WORK, pack
@@ -47,10 +47,11 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         min_replies: int = 1,
         sampling: float = 1.0,
         seed: int = 0,
+        own_data: Answers | None = None,
     ) -> None:
         super().__init__(
             algorithm, initial,
-            layout=layout, min_replies=min_replies, sampling=sampling, seed=seed,
+            layout=layout, min_replies=min_replies, sampling=sampling, seed=seed, own_data=own_data,
         )  # fmt: skip
         self._online: set[int] = set()
         self._dropped: list[Rejection] = []
@@ -177,9 +178,10 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
             node = asked.get(str(message.metadata.reply_to_message_id))
             if node is not None and node == message.metadata.src_node_id:
                 by_node.setdefault(node, message)
+        request = self._as_answered(self.request, replies)
         return (
-            self._as_answered(self.request, replies),
-            replies,
+            request,
+            self.with_reference(request, replies),
             [by_node[node_of[client]] for client in replies.clients.tolist()],
         )
 

@@ -59,6 +59,7 @@ class FedAvg(AlgorithmBase[OneModel]):
             replies.vectors,
             clients=replies.clients,
             weights=weights_of(replies, self._weights),
+            reference=replies.reference_for(0),
             memory=state.memory,
         )
         model = self._step(state.model, found.estimate).astype(state.model.dtype, copy=False)

@@ -83,6 +83,7 @@ class IFCA(AlgorithmBase[Choices]):
                 own.vectors,
                 clients=own.clients,
                 weights=weights_of(own, self._weights),
+                reference=replies.reference_for(k),
                 memory=memories[k],
             )
             models[k] = self._step(models[k], found.estimate)

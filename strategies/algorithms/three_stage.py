@@ -163,7 +163,10 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         for cluster in np.unique(labels[counts]):
             own = counts & (labels == cluster)
             found = self._aggregate(
-                updates[own], clients=replies.clients[own], memory=memories[cluster]
+                updates[own],
+                clients=replies.clients[own],
+                reference=replies.reference_for(cluster),
+                memory=memories[cluster],
             )
             models[cluster] = self._step(models[cluster], found.estimate)
             memories[cluster] = found.memory
