@@ -20,23 +20,32 @@ from tagma.rng import stream
 
 Rehearsal = Callable[[Request, Replies], float]
 """From what was asked for and what would be answered to the harm."""
+_FIRST = 1
+"""The round in whose name clients introduce themselves; known ones, when they come back, again."""
 
 
 class Collusion:
     """The Byzantine clients of a federation, who are known by their numbers.
 
     `groups` is the true group of every client, -1 for none; None if the task knows no groups.
+    `memory` is what they remember, and is added to: the honest clients' local models, as they came.
+    A run that is resumed begins with that of the run before.
     """
 
     def __init__(
-        self, adversary: Adversary, *, groups: Labels | None, rehearsal: Rehearsal, seed: int
+        self,
+        adversary: Adversary,
+        *,
+        groups: Labels | None,
+        rehearsal: Rehearsal,
+        seed: int,
+        memory: dict[int, Array] | None = None,
     ) -> None:
         self._adversary = adversary
         self._groups = np.zeros_like(adversary.byzantine, dtype=int) if groups is None else groups
         self._rehearsal = rehearsal
         self._seed = seed
-        self._introduced: dict[int, Array] = {}
-        """The honest clients' local models, as they came."""
+        self._introduced = {} if memory is None else memory
 
     def __call__(self, round_number: int, request: Request, replies: Replies) -> Replies:
         """The replies with those of the Byzantine clients forged; unknown clients are honest."""
@@ -49,10 +58,14 @@ class Collusion:
                     vectors[rows] = _forged(attack, view)
                 replies = replace(replies, vectors=vectors)
         if request.work == FIT:  # who joins late meets the local models that were sent before
-            for client, vector in zip(replies.clients.tolist(), replies.vectors, strict=True):
-                if client < len(self._groups) and not self._adversary.byzantine[client]:
-                    self._introduced[client] = vector
+            self._remember(replies, anew=round_number > _FIRST)
         return replies
+
+    def _remember(self, replies: Replies, *, anew: bool) -> None:
+        for client, vector in zip(replies.clients.tolist(), replies.vectors, strict=True):
+            honest = client < len(self._groups) and not self._adversary.byzantine[client]
+            if honest and (anew or client not in self._introduced):
+                self._introduced[client] = vector
 
     def _view(
         self,

@@ -23,6 +23,7 @@ from tagma.launch.oracle_run import oracle_errors
 from tagma.launch.progress_bar import ProgressBar
 from tagma.launch.summary_table import print_summary
 from tagma.launch.tracking.tracker import tracked
+from tagma.override import with_new_settings
 from tagma.plugins import build
 from tagma.report import write_run_report
 from tagma.server.checkpoint import can_be_resumed, remove_checkpoints
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> None:
     arguments = run_arguments(arguments)
     if not any(argument.startswith("-") for argument in arguments):
         check(compose(arguments))
-    sys.argv = ["tagma run", *arguments]
+    sys.argv = ["tagma run", *with_new_settings(arguments)]
     failures: list[BaseException] = []
 
     def job(config: DictConfig) -> None:

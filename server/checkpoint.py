@@ -5,8 +5,9 @@ recorder remembers of it. A state file, `checkpoint.a.safetensors`, holds the st
 and nothing of those before: the arrays of the algorithm's state and the buffers of its models, and
 as JSON the rest, the settings, the clients and the place in the journal, with a checksum of the
 whole file (`tagma.server.state_file`). So a round costs the same however many there were. The state
-is taken apart and put together by the types of its fields (`tagma.server.plain_state`), whichever
-algorithm's it is. Nothing is pickled.
+is taken apart and put together by the types of its fields (`tagma.plain_state`), whichever
+algorithm's it is; what colluding clients remember is there, too, so that they attack as they would
+have. Nothing is pickled.
 
 There are two state files, and one of them is always whole: only the other is written to, in its
 place, which is much faster than to make a new file. A file takes over when it has been forced to
@@ -17,7 +18,7 @@ a computer that loses its power.
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from tagma import __version__
-from tagma.errors import TagmaError
-from tagma.exchange import NO_MODEL
+from tagma.arrays import Array
+from tagma.errors import FederationError, TagmaError
 from tagma.layout import Named
+from tagma.plain_state import put_together, taken_apart
 from tagma.server.journal import Journal, Mark, read_lines
-from tagma.server.plain_state import put_together, taken_apart
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.recorder import Recorder, RoundRecord
 from tagma.server.state_file import sealed, unsealed
@@ -56,6 +57,8 @@ class Checkpoint:
     tensors: dict[str, Any]
     joined: dict[int, int]
     buffers: list[Named]
+    attack_memory: dict[int, Array]
+    """What colluding clients remember."""
     mark: Mark
     """Up to where the journal belongs to it."""
     records: list[RoundRecord]
@@ -77,15 +80,9 @@ class Checkpoint:
         try:
             state = put_together(type(strategy.state), self.state, self.tensors)
             clients = np.array(sorted(self.joined), dtype=np.int64)
-            models, which = strategy.algorithm.serve(state, clients)
-            if models.shape[1] != strategy.layout.size:
-                raise ValueError(
-                    f"has models of {models.shape[1]} numbers, not {strategy.layout.size}"
-                )
-            if not ((which >= NO_MODEL) & (which < len(models))).all():
-                raise ValueError("a client is in a cluster that is not there")
+            strategy.algorithm.serve(state, clients)  # which checks that they fit
             recorder.restore(self.records)
-        except _MALFORMED as problem:
+        except (FederationError, *_MALFORMED) as problem:
             raise TagmaError(f"{self.file}: does not fit these settings ({problem})") from None
         strategy.resume(state, self.joined, self.buffers or strategy.buffers)
 
@@ -105,12 +102,14 @@ class CheckpointWriter:
         *,
         every: int,
         after: Checkpoint | None,
+        attack_memory: Mapping[int, Array],
     ) -> None:
         self._folder = folder
         self._overrides = overrides
         self._recorder = recorder
         self._strategy = strategy
         self._every = every
+        self._attack_memory = attack_memory
         self._journal = Journal(folder / JOURNAL, after.mark if after else Mark())
         self._whole = after.file if after else None
         self._synced_at = -_SYNC_SECONDS
@@ -126,7 +125,8 @@ class CheckpointWriter:
         self._journal.close()
 
     def _save(self) -> None:
-        content = _packed(self._overrides, self._strategy, self._journal.mark)
+        memory, mark = self._attack_memory, self._journal.mark
+        content = _packed(self._overrides, self._strategy, memory, mark)
         now = time.monotonic()
         sync = now >= self._synced_at + _SYNC_SECONDS
         self._journal.flush(to_disk=sync)
@@ -172,12 +172,18 @@ def remove_checkpoints(folder: Path) -> None:
 
 
 def _packed(
-    overrides: tuple[str, ...], strategy: AlgorithmRun[Any], mark: Mark
+    overrides: tuple[str, ...],
+    strategy: AlgorithmRun[Any],
+    attack_memory: Mapping[int, Array],
+    mark: Mark,
 ) -> Iterable[bytes | memoryview]:
     arrays: dict[str, Any] = {}
     state = taken_apart(strategy.state, "state", arrays)
     for number, buffers in enumerate(strategy.buffers):
         arrays |= {f"buffers.{number}.{name}": array for name, array in buffers.items()}
+    if attack_memory:
+        arrays["attack.clients"] = np.array(list(attack_memory))
+        arrays["attack.vectors"] = np.array(list(attack_memory.values()))
     about = {
         "version": __version__,
         "overrides": overrides,
@@ -201,6 +207,7 @@ def _read(path: Path) -> Checkpoint:
         tensors=tensors,
         joined=dict(put_together(tuple[tuple[int, int], ...], about["joined"], {})),
         buffers=_buffers(tensors),
+        attack_memory=_attack_memory(tensors),
         mark=mark,
         records=[put_together(RoundRecord, line, {}) for line in lines],
     )
@@ -213,3 +220,10 @@ def _buffers(tensors: dict[str, Any]) -> list[Named]:
             _, number, buffer = name.split(".", 2)
             found.setdefault(int(number), {})[buffer] = array
     return [found[number] for number in sorted(found)]
+
+
+def _attack_memory(tensors: dict[str, Any]) -> dict[int, Array]:
+    if "attack.clients" not in tensors:
+        return {}
+    clients = tensors["attack.clients"].tolist()
+    return dict(zip(clients, tensors["attack.vectors"], strict=True))

@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 
 from flwr.serverapp import Grid
 
+from tagma.arrays import Array
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.collusion import Collusion
 from tagma.errors import FederationError
 from tagma.server.checkpoint import CheckpointWriter, load_checkpoint, remove_checkpoints
 from tagma.server.folder_lock import only_writer
+from tagma.server.own_data import own_data_of
 from tagma.server.rehearsal import rehearsal_of
 from tagma.server.results.events import Observer
 from tagma.server.results.metrics import summarise
@@ -87,15 +89,18 @@ def _run_all(
         min_replies=settings.min_replies,
         sampling=settings.sampling.fraction,
         seed=settings.seed,
+        own_data=own_data_of(settings),
     )
     rounds = settings.rounds + 1
     listening: list[Observer] = []
     recorder = Recorder(rounds, truth, adversary.byzantine, scores, listening)
     checkpoint = None
+    attack_memory: dict[int, Array] = {}
     if settings.resume:
         checkpoint = load_checkpoint(folder)
         checkpoint.check(rounds=settings.rounds)
         checkpoint.restore(strategy, recorder)
+        attack_memory |= checkpoint.attack_memory
         if checkpoint.warning:
             _log.warning(checkpoint.warning)
     else:
@@ -107,6 +112,7 @@ def _run_all(
             groups=None if truth is None else truth.labels,
             rehearsal=rehearsal_of(strategy, truth, adversary.byzantine),
             seed=settings.seed,
+            memory=attack_memory,
         )
     plan = Plan(
         first=len(recorder.events) + 1,
@@ -121,8 +127,9 @@ def _run_all(
         listening += observers
         if every := settings.checkpoint_every:
             writer = CheckpointWriter(
-                folder, settings.overrides, recorder, strategy, every=every, after=checkpoint
-            )
+                folder, settings.overrides, recorder, strategy,
+                every=every, after=checkpoint, attack_memory=attack_memory,
+            )  # fmt: skip
             listening.append(files.enter_context(closing(writer)))
         play_all(strategy, plan)
     found = strategy.algorithm.findings(strategy.state)

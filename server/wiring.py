@@ -18,6 +18,7 @@ from tagma.server.screening_settings import notices_of_screening, without_useles
 from tagma.server.unused_settings import notices_of_unused
 from tagma.settings import Settings
 from tagma.strategies.aggregation.pre.with_spectral_filter import REMOVABLE
+from tagma.strategies.algorithm_check import CheckedAlgorithm
 from tagma.strategies.algorithms.algorithm import Algorithm
 from tagma.strategies.algorithms.oracle import Oracle
 from tagma.strategies.algorithms.server_step import ServerStep
@@ -61,7 +62,9 @@ def lets_choose(settings: Settings, algorithm: Algorithm[Any]) -> bool:
 
 def _first_request(settings: Settings, algorithm: Algorithm[Any]) -> Request:
     task = task_of(settings)
-    state = algorithm.start(layout_of(task).vector(task.initial()))
+    layout = layout_of(task)
+    algorithm = CheckedAlgorithm(algorithm, layout)
+    state = algorithm.start(layout.vector(task.initial()))
     return algorithm.ask(state, 1, np.zeros(1, dtype=np.int64))
 
 

@@ -6,8 +6,8 @@ and the summary of a round.
 """
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 import numpy as np
@@ -16,9 +16,11 @@ from tagma.arrays import Array, Labels
 from tagma.errors import FederationError
 from tagma.exchange import CHOICE, EVALUATE, FIT, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
+from tagma.plain_state import locked
+from tagma.strategies.algorithm_check import CheckedAlgorithm
 from tagma.strategies.algorithms.algorithm import Algorithm, S
 from tagma.strategies.client_identity import Clients
-from tagma.strategies.model_buffers import joined_buffers
+from tagma.strategies.model_buffers import joined_buffers, moved_buffers
 from tagma.strategies.quorum import enough_replies
 from tagma.strategies.replies import Rejection
 from tagma.strategies.sampling import sample
@@ -64,12 +66,17 @@ class Round:
     evaluation_seconds: float = 0.0
 
 
+Answers = Callable[[str, Sequence[tuple[Array, Named]], int, Mapping[str, float]], Array]
+"""What the server's own data answer: from work, models with their buffers, round and settings to a
+vector for each model."""
+
+
 class AlgorithmRun(Generic[S]):
-    """An algorithm and where it is.
+    """An algorithm, whose answers are checked, and where it is.
 
     `initial` are the named arrays of the model that everything starts from. `sampling` is the
     share of every model's clients that is asked in a round. A model with fewer than `min_replies`
-    usable replies stays as it is.
+    usable replies stays as it is. `own_data` answers from data of the server's own, if it has some.
     """
 
     def __init__(
@@ -81,23 +88,28 @@ class AlgorithmRun(Generic[S]):
         min_replies: int = 1,
         sampling: float = 1.0,
         seed: int = 0,
+        own_data: Answers | None = None,
     ) -> None:
-        self.algorithm = algorithm
         self.layout = layout or Layout.of(initial)
-        self.first_state: S = algorithm.start(self.layout.vector(initial))
+        self.algorithm: Algorithm[S] = CheckedAlgorithm(algorithm, self.layout)
+        self.first_state: S = self.algorithm.start(self.layout.vector(initial))
         self.state = self.first_state
         self.clients = Clients()
-        self.buffers: list[Named] = [{b.name: initial[b.name] for b in self.layout.buffers}]
-        """Those of every model; the last one's are those of models that have none yet."""
+        self.first_buffers: Named = {b.name: initial[b.name] for b in self.layout.buffers}
+        self.buffers: list[Named] = [self.first_buffers]
+        """Those of every model; one that has none yet begins with the first ones."""
         self.outcome = Round(0)
         """What the present round, or the last one, brought."""
         self.sampling = sampling
         self._min_replies = min_replies
         self._seed = seed
+        self._own_data = own_data
+        self._referred: tuple[int, Array | None, Array | None] = 0, None, None
+        """Of the last request: its round and models, and what the server's own data answered."""
 
     def resume(self, state: S, joined: Mapping[int, int], buffers: list[Named]) -> None:
         """Go on from a state; `joined` maps the clients to the rounds in which they came."""
-        self.state = state
+        self.state = locked(state)
         self.clients.joined = dict(joined)
         self.buffers = buffers
 
@@ -107,6 +119,8 @@ class AlgorithmRun(Generic[S]):
         _, which = self.algorithm.serve(self.state, known)
         there = np.isin(known, present)
         away = known[(which != NO_MODEL) & ~there]
+        if self.sampling >= 1 or self.algorithm.everyone(self.state, round_number):
+            return present, away
         return sample(present, which[there], self.sampling, self._seed, round_number), away
 
     def to_evaluate(self, present: Labels) -> Request:
@@ -129,6 +143,7 @@ class AlgorithmRun(Generic[S]):
 
     def learn(self, request: Request, replies: Replies, buffers: Mapping[int, Named]) -> None:
         """Let the algorithm learn from usable replies; `buffers` are those that clients sent."""
+        replies = self.with_reference(request, replies)
         self.outcome.replies = replies
         counts = np.ones(len(replies), dtype=bool)
         models, members = self.algorithm.serve(self.state, self.clients.numbers)
@@ -144,8 +159,33 @@ class AlgorithmRun(Generic[S]):
             _log.warning("round %d: too few replies, cluster %d keeps its model", number, model)
         if counts.any():
             counting = replies.only(counts)
-            self.state = self.algorithm.learn(self.state, request, counting)
-            self._join_buffers(counting.clients, buffers)
+            before = self.state
+            self.state = self.algorithm.learn(before, request, counting)
+            if self.layout.buffers:
+                self._move_buffers(before)
+                self._join_buffers(before, counting.clients, buffers)
+
+    def admit(self, newcomers: Replies) -> None:
+        """Give newcomers their place; the buffers of models whose rows move go with them."""
+        before = self.state
+        self.state = self.algorithm.admit(before, self.outcome.number, newcomers)
+        if self.layout.buffers:
+            self._move_buffers(before)
+
+    def with_reference(self, request: Request, replies: Replies) -> Replies:
+        """The replies with what the server's own data answer to the same request, if it has some.
+
+        Local models are none of it. It is computed once, also for who tries replies out.
+        """
+        if self._own_data is None or request.work == FIT:
+            return replies
+        number, models = self.outcome.number, request.models
+        if self._referred[0] != number or self._referred[1] is not models:
+            sent = [(model, self.buffers_sent(request, k)) for k, model in enumerate(models)]
+            found = self._own_data(request.work, sent, number, request.settings)
+            found = found.astype(self.layout.dtype, copy=False)
+            self._referred = number, models, found if np.isfinite(found).all() else None
+        return replace(replies, reference=self._referred[2])
 
     def conclude(self) -> None:
         """Sum the round up: who gets which model now."""
@@ -156,13 +196,22 @@ class AlgorithmRun(Generic[S]):
 
     def buffers_of(self, model: int) -> Named:
         """The buffers of one model."""
-        return self.buffers[min(model, len(self.buffers) - 1)]
+        return self.buffers[model] if model < len(self.buffers) else self.first_buffers
 
-    def _join_buffers(self, clients: Labels, sent: Mapping[int, Named]) -> None:
-        if self.layout.buffers:
-            models, which = self.algorithm.serve(self.state, clients)
-            before = [self.buffers_of(k) for k in range(len(models))]
-            self.buffers = joined_buffers(before, [sent[c] for c in clients.tolist()], which)
+    def buffers_sent(self, request: Request, row: int) -> Named:
+        """The buffers that go with a row of a request; local models begin with the first ones."""
+        return self.first_buffers if request.work == FIT else self.buffers_of(row)
+
+    def _move_buffers(self, before: S) -> None:
+        known = self.clients.numbers
+        _, old = self.algorithm.serve(before, known)
+        models, new = self.algorithm.serve(self.state, known)
+        self.buffers = moved_buffers(self.buffers, self.first_buffers, old, new, len(models))
+
+    def _join_buffers(self, before: S, clients: Labels, sent: Mapping[int, Named]) -> None:
+        clients = clients[self.algorithm.counted(before, self.state, clients)]
+        _, which = self.algorithm.serve(self.state, clients)
+        self.buffers = joined_buffers(self.buffers, [sent[c] for c in clients.tolist()], which)
 
 
 def bytes_down(request: Request, nbytes: int) -> int:

@@ -21,11 +21,11 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDic
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
-from tagma.arrays import Array, Labels
+from tagma.arrays import Labels
 from tagma.errors import FederationError
 from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
-from tagma.strategies.algorithm_run import AlgorithmRun, Round, bytes_down
+from tagma.strategies.algorithm_run import AlgorithmRun, Answers, Round, bytes_down
 from tagma.strategies.algorithms.algorithm import Algorithm, S
 from tagma.strategies.replies import ABSENT, Rejection, Reply, check_metrics, check_replies
 from tagma.wire import ARRAYS, CONFIG, ROUND, WORK, pack
@@ -47,10 +47,11 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         min_replies: int = 1,
         sampling: float = 1.0,
         seed: int = 0,
+        own_data: Answers | None = None,
     ) -> None:
         super().__init__(
             algorithm, initial,
-            layout=layout, min_replies=min_replies, sampling=sampling, seed=seed,
+            layout=layout, min_replies=min_replies, sampling=sampling, seed=seed, own_data=own_data,
         )  # fmt: skip
         self._online: set[int] = set()
         self._dropped: list[Rejection] = []
@@ -94,7 +95,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
                 self.outcome.joined.append(client)
                 newcomers.append(reply)
         if newcomers and self.request.work != INTRODUCE:
-            self.state = self.algorithm.admit(self.state, number, self._stacked(newcomers))
+            self.admit(self._stacked(newcomers))
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -131,7 +132,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         outcome.aggregation_seconds += perf_counter() - started
         placed = outcome.which[outcome.which != NO_MODEL]
         largest = int(np.bincount(placed, minlength=1).argmax())
-        return self._packed(outcome.models, largest), None
+        return pack(self.layout, outcome.models[largest], self.buffers_of(largest)), None
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -177,9 +178,10 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
             node = asked.get(str(message.metadata.reply_to_message_id))
             if node is not None and node == message.metadata.src_node_id:
                 by_node.setdefault(node, message)
+        request = self._as_answered(self.request, replies)
         return (
-            self._as_answered(self.request, replies),
-            replies,
+            request,
+            self.with_reference(request, replies),
             [by_node[node_of[client]] for client in replies.clients.tolist()],
         )
 
@@ -251,7 +253,10 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         """One message per node; messages with the same model share their record."""
         settings = {name: float(value) for name, value in request.settings.items()}
         config = ConfigRecord({ROUND: server_round, WORK: request.work, **settings})
-        packed = [self._packed(request.models, k) for k in range(len(request.models))]
+        packed = [
+            pack(self.layout, model, self.buffers_sent(request, row))
+            for row, model in enumerate(request.models)
+        ]
         if request.which is None:
             content = _content(config, {f"{ARRAYS}.{k}": one for k, one in enumerate(packed)})
             contents = [content] * len(nodes)
@@ -267,9 +272,6 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         self.outcome.bytes_down += bytes_down(request, self.layout.nbytes)
         self._sent_at = perf_counter()
         return self._sent
-
-    def _packed(self, models: Array, k: int) -> ArrayRecord:
-        return pack(self.layout, models[k], self.buffers_of(k))
 
     def _receive(self, replies: Iterable[Message]) -> tuple[list[Reply], list[Rejection]]:
         replies = list(replies)

@@ -1,7 +1,8 @@
 """Buffers of a model, which are no parameters: joined robustly, apart from all arithmetic.
 
-Floating ones (running statistics) by the median over the clients of a model, integer ones (counts
-of batches) by their maximum.
+By the median over the clients of a model: floating ones (running statistics) as usual, whole ones
+(counts of batches) by the upper median, which is one of the values sent. The maximum, which is
+often taken for counts, would be any single client's to set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +26,26 @@ def joined_buffers(
     return after
 
 
+def moved_buffers(
+    buffers: Sequence[Named], first: Named, before: Labels, after: Labels, k: int
+) -> list[Named]:
+    """The buffers of k models whose rows may have moved: they follow the clients.
+
+    `before` and `after` are the rows of the same clients, negative: none. A model's buffers are
+    those of the row that most of its clients come from; a model without such clients keeps its own
+    or, if it is new, begins with the `first` ones.
+    """
+    moved = []
+    for row in range(k):
+        from_rows = before[(after == row) & (before >= 0)]
+        source = int(np.bincount(from_rows).argmax()) if len(from_rows) else row
+        moved.append(buffers[source] if source < len(buffers) else first)
+    return moved
+
+
 def _joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     stacked = np.array(arrays)
     if stacked.dtype.kind == "f":
         return np.median(stacked, axis=0).astype(stacked.dtype)
-    joined: NDArray[Any] = stacked.max(axis=0)
+    joined: NDArray[Any] = np.sort(stacked, axis=0)[len(stacked) // 2]
     return joined

@@ -6,7 +6,7 @@ server and clients, Flower or the vectorised engine, needs to know neither.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tagma.arrays import Array, Labels, Mask
 
 NO_MODEL = -1
 """In `which`: this client has no model, so it is neither trained nor evaluated."""
+
+SERVER = 2**31
+"""The number of the server where it answers as a client does, beyond all of theirs."""
 
 FIT, GRADIENT, TRAIN = "local_model", "gradient", "local"
 """What clients can be asked for: the minimiser of their own loss, the gradient of it at a model, a
@@ -73,6 +76,9 @@ class Replies:
     """How many examples each client says it has, shape (r,)."""
     extras: Mapping[str, Array] = field(default_factory=dict)
     """What else was expected, each of shape (r,)."""
+    reference: Array | None = None
+    """What the server's own data answer to every row of the request's models, shape (K, d); None
+    where it has none."""
 
     def __len__(self) -> int:
         return len(self.clients)
@@ -80,4 +86,22 @@ class Replies:
     def only(self, chosen: Mask) -> "Replies":
         """The replies of some."""
         extras = {name: values[chosen] for name, values in self.extras.items()}
-        return Replies(self.clients[chosen], self.vectors[chosen], self.examples[chosen], extras)
+        return replace(
+            self,
+            clients=self.clients[chosen],
+            vectors=self.vectors[chosen],
+            examples=self.examples[chosen],
+            extras=extras,
+        )
+
+    def reference_for(self, row: int) -> Array | None:
+        """What the server itself answers to a row of the request's models, where it does."""
+        return None if self.reference is None else self.reference[row]
+
+
+def rows_of(clients: Labels, known: Labels, rows: Labels) -> Labels:
+    """The row of each client, by those of the known ones, in ascending order; else `NO_MODEL`."""
+    found = np.full(len(clients), NO_MODEL)
+    there = np.isin(clients, known)
+    found[there] = rows[np.searchsorted(known, clients[there])]
+    return found

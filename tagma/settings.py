@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tagma.choices import CONF, choices
 from tagma.errors import SettingError, TagmaError
-from tagma.override import key_of
+from tagma.override import key_of, with_new_settings
 from tagma.override_hints import hint
 from tagma.plugins import checked, unknown
 
@@ -128,7 +128,7 @@ def _composed(overrides: tuple[str, ...]) -> DictConfig:
             raise TagmaError(f"{text}: is called {new} now")
     with _LOCK, _own_hydra():
         try:
-            return hydra_compose("config", list(overrides))
+            return hydra_compose("config", with_new_settings(overrides))
         except (HydraException, ValueError) as error:  # the latter for an empty key
             raise explain(error, overrides) from None
 

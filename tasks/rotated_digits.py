@@ -7,7 +7,8 @@ are too few to learn even one well.
 
 Some images are held out, the same for everybody; turned as the client's cluster sees them, all of
 them are its test set. Every client draws its training images from the others, without repetition;
-two clients may hold the same image. The data set is read once in a process and shared.
+two clients may hold the same image. The server may have some of them, too, as cluster 0 sees them.
+The data set is read once in a process and shared.
 """
 
 from functools import cache, cached_property
@@ -41,6 +42,7 @@ class RotatedDigits(MLP):
         samples: Count | tuple[Count, Count],
         held_out: Count,
         hidden: list[Count],
+        server_samples: Annotated[int, Ge(0)] = 0,
         seed: int,
     ) -> None:
         if clusters > clients:
@@ -52,12 +54,17 @@ class RotatedDigits(MLP):
                 f"must be a number, or the least and the most, up to {_IMAGES - held_out}: "
                 f"task.held_out={held_out} of {_IMAGES} images are left out",
             )  # fmt: skip
+        if server_samples > _IMAGES - held_out:
+            raise SettingError(
+                "task.server_samples", server_samples, f"must be up to {_IMAGES - held_out}"
+            )
         self.clients = clients
         self.clusters = clusters
         self.widths = (_SIDE**2, *hidden, _CLASSES)
         self.seed = seed
         self._samples = least, most
         self._held_out = held_out
+        self._server_samples = server_samples
         self._tests: dict[int, Data] = {}
 
     @cached_property
@@ -89,9 +96,15 @@ class RotatedDigits(MLP):
             self._tests[cluster] = data
         return self._tests[cluster]
 
+    def server_data(self) -> Data | None:
+        """Some of the clients' images, upright as cluster 0 sees them."""
+        if not self._server_samples:
+            return None
+        images = stream(self.seed, "server data").permutation(self._order[self._held_out :])
+        return _turned(0, images[: self._server_samples])
+
     def _seen(self, client: int, images: Labels) -> Data:
-        pixels, digits = turned_digits(360 * int(self._truth.labels[client]) / self.clusters)
-        return Data(pixels[images], digits[images])
+        return _turned(360 * int(self._truth.labels[client]) / self.clusters, images)
 
     def opposite(self, targets: Array) -> Array:
         """9 instead of 0, 8 instead of 1, and so on."""
@@ -100,6 +113,11 @@ class RotatedDigits(MLP):
     def warnings(self) -> list[str]:
         """None."""
         return []
+
+
+def _turned(degrees: float, images: Labels) -> Data:
+    pixels, digits = turned_digits(degrees)
+    return Data(pixels[images], digits[images])
 
 
 @cache

@@ -150,3 +150,11 @@ class WithBuffers(Task, Protocol):
 
     def evaluate_with(self, model: Array, buffers: Named, data: Data) -> Mapping[str, float]:
         """`evaluate` with these buffers."""
+
+
+@runtime_checkable
+class WithServerData(Task, Protocol):
+    """A task in which the server has examples of its own."""
+
+    def server_data(self) -> Data | None:
+        """They; None where these settings give it none."""

@@ -18,6 +18,7 @@ LAYERS = (
 """From the bottom up; what is in one layer does not import each other, but for the next line."""
 NEIGHBOURS = {
     ("strategies", "tasks"), ("attacks", "tasks"), ("tasks", "strategies"), ("tagma", "conf"),
+    ("server", "client"),
 }  # fmt: skip
 HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in layer}
 LAZY = {"tagma/__init__.py", "launch/cli.py"}

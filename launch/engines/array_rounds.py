@@ -52,10 +52,10 @@ class ArrayRun(AlgorithmRun[S]):
         request = self.algorithm.ask(self.state, number, asked)
         self._count(request)
         outcome.work = request.work
-        answers = clients.answer(number, request, self.buffers_of)
+        answers = clients.answer(number, request, lambda row: self.buffers_sent(request, row))
         replies, dropped = check_arrays(answers.replies, request.expects)
         if collusion is not None:
-            forged = collusion(number, request, replies)
+            forged = collusion(number, request, self.with_reference(request, replies))
             replies, in_vain = check_arrays(forged, request.expects)
             dropped += in_vain
         outcome.rejected += sorted(dropped)

@@ -10,10 +10,16 @@ Two more are for algorithms in which a client has a place, such as a cluster:
     introduce(S, clients)         -> Request | None   what newcomers are asked for first
     admit(S, round, replies)      -> S                newcomers get their place
 
+Two say how a round goes:
+
+    everyone(S, round)            -> bool             no sampling in this round
+    counted(S, S after, clients)  -> mask             whose replies counted in it
+
 S is a frozen dataclass of the algorithm's own, nested as it likes, of arrays, numbers, strings,
 tuples and dictionaries of these, and None: it is checkpointed by the types of its fields, without
-anybody knowing what they mean. No method changes anything, so that a defence can be tried out, and
-the same algorithm runs under Flower (`tagma.strategies.flower`) and on arrays alone.
+anybody knowing what they mean. No method changes anything, so that a defence can be tried out
+(states and replies are read-only arrays; `tagma.strategies.algorithm_check` says what is wrong),
+and the same algorithm runs under Flower (`tagma.strategies.flower`) and on arrays alone.
 
 Whoever drives it has checked the replies (`tagma.strategies.replies`), knows who is who
 (`tagma.strategies.client_identity`), samples clients and applies the quorum.
@@ -21,7 +27,9 @@ Whoever drives it has checked the replies (`tagma.strategies.replies`), knows wh
 
 from typing import Generic, Protocol, TypeVar
 
-from tagma.arrays import Array, Labels
+import numpy as np
+
+from tagma.arrays import Array, Labels, Mask
 from tagma.exchange import Replies, Request
 
 S = TypeVar("S")
@@ -54,12 +62,21 @@ class Algorithm(Protocol[S]):
     def recognises(self, state: S, client: int, vector: Array) -> bool:
         """Whether somebody who introduces himself by this vector can be that known client."""
 
+    def everyone(self, state: S, round_number: int) -> bool:
+        """Whether this round needs all clients, whatever share of them is sampled."""
+
+    def counted(self, before: S, after: S, clients: Labels) -> Mask:
+        """Which of these clients' replies counted in the round between two states, shape (r,).
+
+        The buffers of a model are joined from theirs.
+        """
+
     def findings(self, state: S) -> object | None:
         """What was found out about clients and clusters, for reports; None: nothing."""
 
 
 class AlgorithmBase(Generic[S]):
-    """What is optional: newcomers just take part, and there is nothing to report."""
+    """What is optional: newcomers just take part, all replies count, nothing is to report."""
 
     def introduce(self, state: S, clients: Labels) -> Request | None:
         """Nothing is asked first."""
@@ -72,6 +89,14 @@ class AlgorithmBase(Generic[S]):
     def recognises(self, state: S, client: int, vector: Array) -> bool:
         """Nothing speaks against it."""
         return True
+
+    def everyone(self, state: S, round_number: int) -> bool:
+        """A share is enough in every round."""
+        return False
+
+    def counted(self, before: S, after: S, clients: Labels) -> Mask:
+        """Every usable reply."""
+        return np.ones(len(clients), dtype=bool)
 
     def findings(self, state: S) -> object | None:
         """Nothing beside the models."""

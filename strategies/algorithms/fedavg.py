@@ -59,9 +59,10 @@ class FedAvg(AlgorithmBase[OneModel]):
             replies.vectors,
             clients=replies.clients,
             weights=weights_of(replies, self._weights),
+            reference=replies.reference_for(0),
             memory=state.memory,
         )
-        model = self._step(state.model, found.estimate)
+        model = self._step(state.model, found.estimate).astype(state.model.dtype, copy=False)
         return replace(state, model=model, memory=found.memory)
 
     def serve(self, state: OneModel, clients: Labels) -> tuple[Array, Labels]:

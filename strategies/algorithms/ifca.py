@@ -17,7 +17,7 @@ import numpy as np
 from annotated_types import Ge, Gt
 
 from tagma.arrays import Array, Labels
-from tagma.exchange import CHOICE, NO_MODEL, Expected, Replies, Request
+from tagma.exchange import CHOICE, NO_MODEL, Expected, Replies, Request, rows_of
 from tagma.rng import stream
 from tagma.strategies.aggregation import Aggregator, Memory
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
@@ -83,6 +83,7 @@ class IFCA(AlgorithmBase[Choices]):
                 own.vectors,
                 clients=own.clients,
                 weights=weights_of(own, self._weights),
+                reference=replies.reference_for(k),
                 memory=memories[k],
             )
             models[k] = self._step(models[k], found.estimate)
@@ -96,12 +97,3 @@ class IFCA(AlgorithmBase[Choices]):
     def serve(self, state: Choices, clients: Labels) -> tuple[Array, Labels]:
         """To everybody what it chose last."""
         return state.models, rows_of(clients, state.clients, state.chosen)
-
-
-def rows_of(clients: Labels, known: Labels, rows: Labels) -> Labels:
-    """The row of each client, by those of the known ones, in ascending order; else `NO_MODEL`."""
-    if not len(known):
-        return np.full(len(clients), NO_MODEL)
-    places = np.minimum(np.searchsorted(known, clients), len(known) - 1)
-    found: Labels = np.where(known[places] == clients, rows[places], NO_MODEL)
-    return found

@@ -1,7 +1,8 @@
 """No federation: every client trains on its own. What everybody has without the others.
 
 Round 1 asks for local models, later rounds for updates of each client's own. Nobody is averaged
-with anybody, so nobody can be harmed, or helped.
+with anybody, so nobody can be harmed, or helped. Who comes back is recognised by the local model
+that it began with.
 """
 
 from dataclasses import dataclass, replace
@@ -9,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagma.arrays import Array, Labels
-from tagma.exchange import FIT, NO_MODEL, Replies, Request
+from tagma.exchange import FIT, NO_MODEL, Replies, Request, rows_of
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
-from tagma.strategies.algorithms.ifca import rows_of
+from tagma.strategies.algorithms.local_models import is_same_model
 from tagma.strategies.algorithms.server_step import ServerStep
 
 
@@ -22,6 +23,8 @@ class OwnModels:
     initial: Array
     clients: Labels
     """In ascending order, shape (m,)."""
+    local_models: Array
+    """What they began with, shape (m, d)."""
     models: Array
     """Shape (m, d)."""
 
@@ -34,7 +37,8 @@ class Local(AlgorithmBase[OwnModels]):
 
     def start(self, initial: Array) -> OwnModels:
         """Nobody has a model yet."""
-        return OwnModels(initial, np.empty(0, dtype=np.int64), initial[None][:0])
+        nobody = initial[None][:0]
+        return OwnModels(initial, np.empty(0, dtype=np.int64), nobody, nobody)
 
     def introduce(self, state: OwnModels, clients: Labels) -> Request:
         """The local model of everybody who has none."""
@@ -61,8 +65,14 @@ class Local(AlgorithmBase[OwnModels]):
         """Newcomers begin with their local models."""
         clients = np.concatenate([state.clients, replies.clients])
         order = np.argsort(clients)
-        models = np.concatenate([state.models, replies.vectors])
-        return replace(state, clients=clients[order], models=models[order])
+        local_models = np.concatenate([state.local_models, replies.vectors])[order]
+        models = np.concatenate([state.models, replies.vectors])[order]
+        return OwnModels(state.initial, clients[order], local_models, models)
+
+    def recognises(self, state: OwnModels, client: int, vector: Array) -> bool:
+        """Who comes back sends the local model that it began with."""
+        (row,) = rows_of(np.array([client]), state.clients, np.arange(len(state.clients)))
+        return row != NO_MODEL and is_same_model(state.local_models[row], vector)
 
     def serve(self, state: OwnModels, clients: Labels) -> tuple[Array, Labels]:
         """To everybody its own."""

@@ -63,6 +63,10 @@ class Oracle(ThreeStage):
         labels[honest] = self._truth.labels[after.clients[honest]]
         return replace(state, clustered=replace(after, labels=labels))
 
+    def counted(self, before: ThreeStageState, after: ThreeStageState, clients: Labels) -> Mask:
+        """All, or all that are honest."""
+        return self._counting(clients)
+
     def _counting(self, clients: Labels) -> Mask:
         """The clients whose vectors enter the aggregates."""
         if not self._exclude_byzantine:

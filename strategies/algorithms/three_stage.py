@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.exchange import FIT, NO_MODEL, Replies, Request
+from tagma.exchange import FIT, NO_MODEL, Replies, Request, rows_of
 from tagma.strategies.aggregation import Aggregator, Memory, with_spectral_filter
-from tagma.strategies.algorithms.ifca import rows_of
+from tagma.strategies.algorithms.algorithm import AlgorithmBase
+from tagma.strategies.algorithms.local_models import is_same_model
 from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.placement import place
 from tagma.strategies.screening.reply_check import DEFAULTS, Limits
 from tagma.strategies.screening.standing import NO_SCREENING, Answers, Screening, Standing
-
-_SAME = {"float64": 1e-6, "float32": 1e-3}
-"""A local model that was computed again is this near to itself, relative to its length."""
 
 ClusterClients = Callable[[Labels, Array], Clustering]
 """From client numbers (m,) and their local models (m, d) to clusters."""
@@ -105,7 +103,7 @@ class ThreeStageState:
     """None before stage II."""
 
 
-class ThreeStage:
+class ThreeStage(AlgorithmBase[ThreeStageState]):
     """Algorithm 1 of the paper."""
 
     def __init__(
@@ -165,7 +163,10 @@ class ThreeStage:
         for cluster in np.unique(labels[counts]):
             own = counts & (labels == cluster)
             found = self._aggregate(
-                updates[own], clients=replies.clients[own], memory=memories[cluster]
+                updates[own],
+                clients=replies.clients[own],
+                reference=replies.reference_for(cluster),
+                memory=memories[cluster],
             )
             models[cluster] = self._step(models[cluster], found.estimate)
             memories[cluster] = found.memory
@@ -214,9 +215,16 @@ class ThreeStage:
         row = None if state.clustered is None else state.clustered.row_of(client)
         if state.clustered is None or row is None:
             return False
-        known = state.clustered.local_models[row]
-        near = _SAME[known.dtype.name] * float(np.linalg.norm(known)) + 1e-12
-        return float(np.linalg.norm(vector - known)) <= near
+        return is_same_model(state.clustered.local_models[row], vector)
+
+    def counted(self, before: ThreeStageState, after: ThreeStageState, clients: Labels) -> Mask:
+        """Nobody who is in quarantine or excluded, and no reply that failed the check."""
+        assert after.clustered is not None
+        rows, now = np.searchsorted(after.clustered.clients, clients), after.clustered.standing
+        if before.clustered is None:
+            return now.counts[rows]
+        then = before.clustered.standing
+        return (then.counts & (then.strikes == now.strikes))[rows]
 
     def findings(self, state: ThreeStageState) -> Clustered | None:
         """Clusters, balls and what is held against whom."""

@@ -43,10 +43,10 @@ def test_the_documented_attack_runs_as_documented(tmp_path):
 
 def test_its_settings_are_checked(tmp_path):
     command = own_attack(tmp_path)
-    wrong = tagma(*command[:-1], "+attack.factor=-1", *SMALL, cwd=tmp_path)
+    wrong = tagma(*command[:-1], "attack.factor=-1", *SMALL, cwd=tmp_path)
     assert wrong.returncode == 2
     assert "attack.factor=-1" in wrong.stderr
-    unknown = tagma(*command, "+attack.factors=1", *SMALL, cwd=tmp_path)
+    unknown = tagma(*command, "attack.factors=1", *SMALL, cwd=tmp_path)
     assert "attack.factors=1: there is no such setting; did you mean factor?" in unknown.stderr
 
 

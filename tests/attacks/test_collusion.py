@@ -1,5 +1,7 @@
 """Omniscient attacks as (request, replies) -> replies, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,14 +38,15 @@ class Send(OmniscientAttack):
         return np.full_like(view.own, self.number)
 
 
-def collusion(*squads, groups=GROUPS, rehearsal=lambda request, replies: 0.0):
+def collusion(*squads, groups=GROUPS, rehearsal=lambda request, replies: 0.0, memory=None):
     """Squads are (attack, clients); without any, one that sends 7."""
     made = []
     for attack, clients in squads:
         mask = np.zeros(6, dtype=bool)
         mask[clients] = True
         made.append(Squad(mask, (Phase(attack),)))
-    return Collusion(Adversary(tuple(made)), groups=groups, rehearsal=rehearsal, seed=0)
+    adversary = Adversary(tuple(made))
+    return Collusion(adversary, groups=groups, rehearsal=rehearsal, seed=0, memory=memory)
 
 
 def replies_of(*clients, dtype=float, **extras):
@@ -230,6 +233,29 @@ def test_an_attack_on_local_models_that_nobody_asks_for_is_one_clear_line(attack
         "forges local models, which this strategy never asks for; use strategy=three_stage or "
         "another attack"
     )
+
+
+def test_who_goes_on_with_the_memory_of_another_sees_what_it_would_have_seen():
+    whole, first, second = Send(), Send(), Send()
+    memory = {}
+    exchanges = [
+        (1, request_of(*EVERYONE, work=FIT), replies_of(*EVERYONE)),
+        (6, request_of(0, 1, work=FIT), replace(replies_of(0, 1), vectors=np.full((2, 2), 3.0))),
+        # After a resume all introduce themselves again, in the name of round 1.
+        (1, request_of(*EVERYONE, work=FIT), replies_of(*EVERYONE)),
+        (11, request_of(1, 2, work=FIT), replies_of(1, 2)),
+    ]
+    uninterrupted = collusion((whole, [1, 4]))
+    for number, request, replies in (*exchanges[:2], exchanges[3]):
+        uninterrupted(number, request, replies)
+    before = collusion((first, [1, 4]), memory=memory)
+    for number, request, replies in exchanges[:2]:
+        before(number, request, replies)
+    after = collusion((second, [1, 4]), memory=memory)
+    for number, request, replies in exchanges[2:]:
+        after(number, request, replies)
+    assert whole.seen[-1].honest.tolist() == [[3.0, 3.0], [20.0, 1.0], [30.0, 1.0], [50.0, 1.0]]
+    assert second.seen[-1].honest.tolist() == whole.seen[-1].honest.tolist()
 
 
 class Spoofing(InProcessGrid):

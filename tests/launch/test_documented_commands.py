@@ -143,8 +143,8 @@ def desk(tmp_path):
     """A folder with what the pages speak of: plugins, choices, a grid, data, runs."""
     pages = {name: (ROOT / f"docs/{name}.md").read_text() for name in ("attacks", "extending")}
     crowd = re.findall(r"```python\n(.*?)```", pages["attacks"].partition("ten lines")[2], re.S)[0]
-    midrange = re.findall(r"```python\n(.*?)```", pages["extending"], re.S)[0]
-    (tmp_path / "mine.py").write_text(f"{midrange}\n\n{crowd}")
+    plugins = re.findall(r"```python\n(.*?)```", pages["extending"], re.S)
+    (tmp_path / "mine.py").write_text("\n\n".join([*plugins, crowd]))
     place, text = re.findall(r"`(myconf/\S+)`,\n+```yaml\n(.*?)```", pages["extending"], re.S)[0]
     (tmp_path / place).parent.mkdir(parents=True)
     (tmp_path / place).write_text(text)
@@ -159,7 +159,7 @@ def finished(desk):
     assert tagma("run", *SMALL, "hydra.run.dir=finished", cwd=desk).returncode == 0
     with pytest.raises(KeyboardInterrupt), chdir(desk):
         run_small(desk / "broken_off", dies_in=3)
-    data = task_of(compose(SMALL)).data(0)
+    data = task_of(compose(SMALL)).train(0)
     np.savez(desk / "mine.npz", inputs=data.inputs, targets=data.targets)
     return desk
 

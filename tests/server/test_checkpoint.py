@@ -11,10 +11,10 @@ from safetensors.numpy import load_file
 from tagma.client.app import app as client_app
 from tagma.errors import TagmaError
 from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.plain_state import put_together
 from tagma.server.checkpoint import CHECKPOINTS, JOURNAL, can_be_resumed, load_checkpoint
 from tagma.server.federation import run_federation
 from tagma.server.journal import Journal, Mark
-from tagma.server.plain_state import put_together
 from tagma.server.results.run_folder import read_metrics
 from tagma.server.state_file import sealed, unsealed
 from tagma.settings import compose, join_overrides

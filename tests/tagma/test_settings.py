@@ -36,3 +36,13 @@ def test_overrides_survive_the_way_through_one_string():
 def test_unbalanced_quotes_are_a_clear_error():
     with pytest.raises(TagmaError, match="cannot be split"):
         split_overrides("a='b")
+
+
+def test_who_names_a_target_may_set_what_it_has_without_a_sign():
+    own = ("strategy=own", "strategy._target_=mine.Algorithm")
+    for sign in ("", "+", "++"):
+        assert compose([*own, f"{sign}strategy.momentum=0.5"]).choice("strategy")["momentum"] == 0.5
+    with pytest.raises(TagmaError, match=r"strategy\.momentum=0\.5: there is no such setting"):
+        compose(["strategy=own", "strategy.momentum=0.5"])
+    with pytest.raises(TagmaError, match=r"attack\.momentum=0\.5: there is no such setting"):
+        compose([*own, "attack.momentum=0.5"])

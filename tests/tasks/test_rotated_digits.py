@@ -135,3 +135,17 @@ def test_the_task_brings_a_solver_that_learns():
     assert solution.model.dtype == np.float32
     assert solution.iterations == 15 * 4
     assert task.evaluate(solution.model, task.test(7))["accuracy"] > 0.4
+
+
+def test_the_server_may_have_images_that_are_upright_and_not_held_out():
+    assert make().server_data() is None
+    task = make(server_samples=30)
+    data = task.server_data()
+    upright, digits = turned_digits(0.0)
+    images = [int(np.flatnonzero((upright == row).all(axis=1))[0]) for row in data.inputs]
+    assert len(set(images)) == 30
+    assert np.array_equal(digits[images], data.targets)
+    assert not set(images) & set(task._order[:197].tolist())
+    assert np.array_equal(make().train(3).inputs, task.train(3).inputs)
+    with pytest.raises(SettingError, match=r"task\.server_samples=1601: must be up to 1600"):
+        make(server_samples=1601)

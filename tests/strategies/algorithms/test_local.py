@@ -37,3 +37,12 @@ def test_a_newcomer_begins_with_its_local_model():
     models, which = algorithm.serve(state, np.array([2, 3, 4, 5]))
     assert which.tolist() == [0, 1, NO_MODEL, 2]
     assert models[:, 0].tolist() == [1.0, 9.0, 7.0]
+
+
+def test_a_client_is_recognised_by_the_local_model_that_it_began_with():
+    algorithm, state = begun()
+    state = algorithm.learn(state, algorithm.ask(state, 2, CLIENTS), replies([5], [[3.0]]))
+    assert algorithm.recognises(state, 5, np.array([7.0]))
+    assert not algorithm.recognises(state, 5, np.array([4.0]))  # its model now
+    assert not algorithm.recognises(state, 2, np.array([7.0]))
+    assert not algorithm.recognises(state, 3, np.array([7.0]))

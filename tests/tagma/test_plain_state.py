@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tagma.arrays import Array, Labels
-from tagma.server.plain_state import put_together, taken_apart
+from tagma.plain_state import locked, put_together, taken_apart
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,46 @@ def test_what_a_state_cannot_hold_is_said_by_name():
         taken_apart(Inner(np.ones(1), {1}), "state", {})
 
 
+@dataclass(frozen=True)
+class Keyed:
+    of_client: Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class Bare:
+    pair: tuple = ()
+
+
+@dataclass(frozen=True)
+class Either:
+    value: int | str = 1
+
+
+@dataclass(frozen=True)
+class NoArray:
+    array: Array
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (Keyed({3: 1.0}), "state.of_client: the keys of a state's dictionary must be strings"),
+        (Inner(np.array(["a"])), "state.array: a state cannot hold an array of <U1 and shape (1,)"),
+        (Bare(), "pair: its type, tuple, does not say what is in it"),
+        (Either(), "value: a part of type int | str can be several things"),
+        (NoArray(1.0), "array: 1.0 is no array"),
+    ],
+)
+def test_what_would_not_come_back_as_it_was_is_said_by_name(state, said):
+    with pytest.raises(TypeError) as problem:
+        there_and_back(state, type(state))
+    assert str(problem.value) == said
+
+
+def test_parts_of_a_tuple_may_be_of_different_types():
+    assert there_and_back((1, "a"), tuple[int, str]) == (1, "a")
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -92,3 +132,9 @@ def test_a_value_of_another_type_is_refused(damage):
         plain |= damage
     with pytest.raises((TypeError, KeyError, ValueError)):
         put_together(Outer, plain, arrays)
+
+
+def test_arrays_are_locked_wherever_they_are_in_a_state():
+    arrays = [np.zeros(1) for _ in range(4)]
+    locked(Either((arrays[0], {"a": arrays[1], "b": Either(arrays[2])}, None, 1.0)))
+    assert [array.flags.writeable for array in arrays] == [False, False, False, True]
