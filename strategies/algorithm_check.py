@@ -11,7 +11,7 @@ Costs microseconds a call: shapes, dtypes and client numbers are looked at, neve
 models.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError, is_dataclass
 from math import isfinite
 from numbers import Real
@@ -151,6 +151,9 @@ class CheckedAlgorithm(Generic[S]):
             self._check_which(method, request.which, len(request.clients), rows)
         elif not len(request.models):
             raise self._wrong(method, "sends all models to everybody (which=None), and has none")
+        for given in (request.settings, request.expects):
+            if not isinstance(given, Mapping):
+                raise self._wrong(method, f"has {described(given)} where numbers need names")
         for name, value in request.settings.items():
             if not (isinstance(value, Real) and isfinite(value) and isinstance(name, str)):
                 raise self._wrong(method, f"has settings[{name!r}]={value!r}, which is no number")

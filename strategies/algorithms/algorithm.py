@@ -54,7 +54,7 @@ class Algorithm(Protocol[S]):
         """All models, shape (K, d), and which of them each client gets, or `NO_MODEL`."""
 
     def introduce(self, state: S, clients: Labels) -> Request | None:
-        """What clients that come after round 1 are asked for first; None: nothing."""
+        """What all clients that come after round 1 are asked for first; None: nothing."""
 
     def admit(self, state: S, round_number: int, replies: Replies) -> S:
         """The state with these newcomers, from their replies to `introduce`."""

@@ -79,6 +79,7 @@ ALGORITHMS = {
                 "training.batch_size=7"],
     "ifca": ["strategy=ifca", "strategy.k=2", "aggregation=median"],
     "local": ["strategy=local", "optimiser=local", "optimiser.step=0.1"],
+    "local, colluding": ["strategy=local", "attack=alie"],
     "oracle": ["strategy=oracle"],
     "rehearsed": ["attack=ipm", "attack.optimise=true"],
     "sampled": ["sampling.fraction=0.5"],

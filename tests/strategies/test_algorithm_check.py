@@ -109,6 +109,7 @@ WRONG = [
      "sends all models to everybody (which=None), and has none"),
     ("ask", asked(settings={"mu": "1"}), "has settings['mu']='1', which is no number"),
     ("ask", asked(settings={"mu": np.nan}), "has settings['mu']=nan, which is no number"),
+    ("ask", asked(expects=[CHOICE]), "has a list where numbers need names"),
     ("ask", asked(expects={CHOICE: (0, 1)}), "has expects['choice']=(0, 1), which is no Expected"),
     ("introduce", lambda nothing: Request(
         TRAIN, CLIENTS[:2], np.zeros((1, 4), np.float32), np.zeros(2, dtype=int)

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 
 from tagma.strategies.aggregation import mean
 from tagma.strategies.algorithms.server_step import AverageModels, GradientStep
-from tagma.strategies.algorithms.three_stage import ThreeStage
+from tagma.strategies.algorithms.three_stage import ThreeStage, ThreeStageState
 from tagma.strategies.clustering import Clustering
+from tagma.strategies.screening.standing import Standing
 from tests.strategies import driving
 
 
@@ -53,3 +56,21 @@ def test_states_are_values():
     algorithm, state = begin(GradientStep(step=1.0))
     driving.advance(algorithm, state, np.array([5]), np.array([[1.0]]))
     assert state.models.tolist() == [[-2.0], [4.0]]
+
+
+def test_replies_of_clients_in_quarantine_or_struck_in_this_round_do_not_count():
+    algorithm, state = begin(GradientStep(step=1.0))
+    quarantined, nobody = np.array([False, True, True, False]), np.zeros(4, dtype=bool)
+    before = replace(state, standing=Standing.new(quarantined))
+    # Client 5 is let go in this round, client 9 struck in it.
+    standing = Standing(
+        np.array([False, False, True, False]), np.array([0, 0, 0, 1]), nobody, np.zeros(4, int)
+    )
+    first, then, now = (
+        ThreeStageState(np.zeros(1), clustered)
+        for clustered in (None, before, replace(before, standing=standing))
+    )
+    clients = np.array([2, 5, 7, 9])
+    assert algorithm.counted(first, then, clients).tolist() == [True, False, False, True]
+    assert algorithm.counted(then, now, clients).tolist() == [True, False, False, False]
+    assert algorithm.counted(then, now, np.array([2, 9])).tolist() == [True, False]
