@@ -101,7 +101,8 @@ class Replies:
 
 def rows_of(clients: Labels, known: Labels, rows: Labels) -> Labels:
     """The row of each client, by those of the known ones, in ascending order; else `NO_MODEL`."""
-    found = np.full(len(clients), NO_MODEL)
-    there = np.isin(clients, known)
-    found[there] = rows[np.searchsorted(known, clients[there])]
+    if not len(known):
+        return np.full(len(clients), NO_MODEL)
+    places = np.minimum(np.searchsorted(known, clients), len(known) - 1)
+    found: Labels = np.where(known[places] == clients, rows[places], NO_MODEL)
     return found
