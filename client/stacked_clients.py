@@ -33,8 +33,8 @@ from tagma.tasks.stack import is_stackable
 from tagma.tasks.task import Data, WithBuffers, layout_of
 from tagma.wire import CLIENT, EXAMPLES
 
-_TOGETHER = 2**20
-"""Bytes of models that are trained together: more leave the processor's cache."""
+_TOGETHER = 2**22
+"""Bytes of models that are trained together: more leave the processor's cache, fewer use it less."""
 
 Buffers = Callable[[int], Named]
 """From the row of a model to its buffers."""
