@@ -15,7 +15,7 @@ _BENCHES = {
     ),
     "speed": (
         "speed.engine_speed",
-        "messages per second of the inprocess engine, and beside ray *",
+        "updates per second of the engines, side by side *",
     ),
     "workers": ("speed.worker_speed", "cells of a grid per second, with one worker and with two *"),
     "features": (

@@ -3,8 +3,9 @@
 The cells are of the grid `byzfl_style`. On byzfl's side its own `Client`, `Server` and
 `ByzantineClient` do what its benchmark does in every step, on the same data with the same step
 size. Its benchmark as a whole cannot run here: it loads images through torchvision, which Tagma
-does without. So byzfl neither loads data nor evaluates while the clock runs; ours makes its data,
-finds local models, sends messages and scores every round.
+does without. So byzfl neither loads data nor evaluates while the clock runs; ours clusters, scores
+every round, evaluates and writes its results. It runs on arrays, as cells do, and like all cells of
+one seed these share the data; `engine=inprocess` runs them with messages.
 """
 
 import time
