@@ -34,7 +34,7 @@ from tagma.tasks.task import Data, WithBuffers, layout_of
 from tagma.wire import CLIENT, EXAMPLES
 
 _TOGETHER = 2**22
-"""Bytes of models that are trained together: more leave the processor's cache, fewer use it less."""
+"""Bytes of models that are trained together: more leave the processor's cache."""
 
 Buffers = Callable[[int], Named]
 """From the row of a model to its buffers."""
