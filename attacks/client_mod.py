@@ -1,7 +1,5 @@
 """How local attacks reach a client: a Flower mod that replaces the update in the reply."""
 
-from dataclasses import replace
-
 import numpy as np
 from flwr.app import Context, Message, MetricRecord, RecordDict
 from flwr.clientapp.typing import ClientAppCallable
@@ -9,6 +7,7 @@ from flwr.clientapp.typing import ClientAppCallable
 from tagma.arrays import Array
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.base import LocalAttack, LocalView
+from tagma.attacks.local_forgery import Sent, forged
 from tagma.attacks.schedule import Squad
 from tagma.errors import SettingError
 from tagma.exchange import CHOICE
@@ -41,35 +40,34 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     if attack is None:
         return reply
     numbers = _numbers(reply)
-    choice = int(numbers.get(CHOICE, 0))
     view = LocalView(
         client=client,
         round=round_number,
         work=work,
-        model=received[choice],
+        model=received[int(numbers.get(CHOICE, 0))],
         models=received,
         past=past,
         random=stream(settings.seed, "attack", client, round_number),
     )
-    told = attack.report(numbers, view)
-    if told is not numbers:
-        reply.content[METRICS] = MetricRecord(dict(told))
-    claimed = int(told.get(CHOICE, choice))
-    if claimed != choice and 0 <= claimed < len(received):
-        other = _answer_to(claimed, message, context, call_next)
-        honest, buffers = unpack(other.content[ARRAYS], layout)
-        view = replace(view, model=received[claimed])
-    sent = attack.forge(honest, view)
-    if sent is None:
+
+    def answer_to(model: int) -> Sent:
+        other = _answer_to(model, message, context, call_next)
+        vector, own = unpack(other.content[ARRAYS], layout)
+        return Sent(vector, _numbers(other), own)
+
+    sent = forged(attack, Sent(honest, numbers, buffers), view, answer_to)
+    if sent.vector is None:
         reply.content = RecordDict()
         return reply
-    forged = np.asarray(sent, dtype=np.float64)
-    if len(forged) != layout.size:  # which no server accepts
+    if sent.numbers is not numbers:
+        reply.content[METRICS] = MetricRecord(dict(sent.numbers))
+    vector = np.asarray(sent.vector, dtype=np.float64)
+    if len(vector) != layout.size:  # which no server accepts
         name = layout.parts[0].name
-        reply.content[ARRAYS] = pack(Layout.of({name: forged}), forged)
+        reply.content[ARRAYS] = pack(Layout.of({name: vector}), vector)
     else:
         with np.errstate(over="ignore"):
-            reply.content[ARRAYS] = pack(layout, forged, buffers)
+            reply.content[ARRAYS] = pack(layout, vector, sent.buffers)
     return reply
 
 

@@ -127,7 +127,8 @@ class Collusion:
 def _received(request: Request, replies: Replies) -> Array:
     """The model that each client received; of several, the one it chose."""
     if request.which is None:
-        return request.models[replies.extras[CHOICE].astype(np.int64)]
+        chosen = replies.extras.get(CHOICE, np.zeros(len(replies)))
+        return request.models[chosen.astype(np.int64)]
     return request.received(replies.clients)
 
 

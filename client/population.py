@@ -22,7 +22,9 @@ from tagma.tasks.task_choice import task_of
 _CHUNK = 256 * 2**20
 """Bytes of examples that are stacked together."""
 _LIMIT = 2**30
-"""Bytes of examples, and as many of test examples, that are kept."""
+"""Bytes of examples up to which they, the test examples and what is computed from them are kept."""
+_LOOKED_AT = 16
+"""Clients whose data are looked at to see how large they are."""
 
 
 class Population:
@@ -30,7 +32,8 @@ class Population:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self._bytes = max(1, _nbytes(task.train(0)))
+        some = range(0, task.clients, -(-task.clients // _LOOKED_AT))
+        self._bytes = max(1, *(_nbytes(task.train(client)) for client in some))
         size = max(1, _CHUNK // self._bytes)
         self.chunks = [
             np.arange(first, min(first + size, task.clients))
@@ -71,7 +74,7 @@ class Population:
 
 
 def population_of(settings: Settings) -> Population:
-    """The population of the settings' task; those of the last few tasks are kept."""
+    """The population of the settings' task; that of the last task is kept."""
     text = json.dumps([settings.choice("task"), settings.seed, settings.device], default=str)
     kept = _kept(text)
     if not kept:
@@ -79,7 +82,7 @@ def population_of(settings: Settings) -> Population:
     return kept[0]
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _kept(task: str) -> list[Population]:
     """A place for one population."""
     return []

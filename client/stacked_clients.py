@@ -7,31 +7,31 @@ clients here; omniscient ones come later, when all replies are there.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from math import isfinite
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tagma.arrays import Array, Labels
 from tagma.attacks.adversary import adversary_of
-from tagma.attacks.base import LocalAttack, LocalView
-from tagma.client.local_client import LocalClient, Model, make_client
+from tagma.attacks.base import LocalAttack
+from tagma.attacks.local_forgery import LocalForgers, Sent
+from tagma.client.local_client import LocalClient, make_client
 from tagma.client.population import Population, population_of
 from tagma.client.solvers.sgd import sgd, sgd_stream, sgd_training
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.stacked_examples import StackedExamples
 from tagma.client.stacked_training import train_stack
 from tagma.client.training import LocalTraining, training_of
-from tagma.exchange import CHOICE, FIT, GRADIENT, PROXIMAL, Replies, Request
+from tagma.errors import FederationError
+from tagma.exchange import CHOICE, FIT, GRADIENT, PROXIMAL, TRAIN, Replies, Request
 from tagma.layout import Named
 from tagma.rng import stream
 from tagma.settings import Settings
+from tagma.strategies.replies import usable_metrics
 from tagma.tasks.stack import is_stackable
 from tagma.tasks.task import Data, WithBuffers, layout_of
-from tagma.wire import CLIENT, EXAMPLES
 
 _TOGETHER = 2**22
 """Bytes of models that are trained together: more leave the processor's cache."""
@@ -45,6 +45,8 @@ class Answers:
     """What all clients that were asked send, good or bad, in ascending order."""
 
     replies: Replies
+    chosen: Labels
+    """The row of the model that each went on with, shape (m,)."""
     buffers: dict[int, Named] = field(default_factory=dict)
     """By client, where a model has some."""
 
@@ -64,9 +66,9 @@ class StackedClients:
         self._seed = settings.seed
         self._solver = json.dumps(settings.choice("solver"), default=str)
         self._replaced: dict[int, tuple[Any, StackedExamples]] = {}
-        self._forged: dict[tuple[int, LocalAttack], Data] = {}
-        self._past: dict[tuple[int, str], dict[int, Array]] = defaultdict(dict)
-        self._single: dict[tuple[int, LocalAttack | None], LocalClient] = {}
+        self._forged: dict[tuple[int, int], Data] = {}
+        self._forge = LocalForgers(self._adversary, settings.seed)
+        self._single: dict[tuple[int, int], LocalClient] = {}
 
     @property
     def count(self) -> int:
@@ -75,11 +77,24 @@ class StackedClients:
 
     def answer(self, round_number: int, request: Request, buffers: Buffers) -> Answers:
         """The answers of all clients that are asked; Byzantine ones forge theirs."""
+        if request.work not in (FIT, GRADIENT, TRAIN):
+            raise FederationError(f"unknown work: {request.work!r}"[:100])
         if self._alone:
             answers = self._one_by_one(round_number, request, buffers)
         else:
-            answers = Answers(self._together(round_number, request))
-        self._forge(round_number, request, answers)
+            answers = self._together(round_number, request)
+
+        def answer_to(client: int, row: int) -> Sent:
+            received, alone = (
+                (request.models[row], buffers(row)),
+                self._client(client, round_number),
+            )
+            answer = alone.answer(request.work, received, round_number, request.settings)
+            return Sent(answer.vector, {}, answer.buffers)
+
+        self._forge(
+            round_number, request, answers.replies, answers.chosen, answers.buffers, answer_to
+        )
         return answers
 
     def evaluate(self, request: Request, buffers: Buffers) -> dict[int, dict[str, float]]:
@@ -101,9 +116,9 @@ class StackedClients:
             found = task.evaluate_with(model, buffers, data)
         else:
             found = task.evaluate(model, data)
-        return {name: float(value) for name, value in found.items() if isfinite(value)}
+        return usable_metrics(found)
 
-    def _together(self, round_number: int, request: Request) -> Replies:
+    def _together(self, round_number: int, request: Request) -> Answers:
         clients, (_, d) = request.clients, request.models.shape
         vectors = np.empty((len(clients), d), self._layout.dtype)
         counts = np.empty(len(clients), dtype=np.int64)
@@ -125,8 +140,8 @@ class StackedClients:
             else:
                 received = request.models[chosen[rows]]
                 vectors[rows] = self._updates(round_number, request, own, examples, received)
-        extras = {CHOICE: chosen.astype(np.float64)} if request.which is None else {}
-        return Replies(clients, vectors, counts, extras)
+        replies = Replies(clients, vectors, counts, _extras(request, chosen))
+        return Answers(replies, chosen)
 
     def _updates(
         self,
@@ -151,17 +166,17 @@ class StackedClients:
         proximal: float = 0.0,
     ) -> Array:
         """Every client's model after local training; who diverges ends as it would alone."""
-        models = np.empty_like(received)
+        models, diverged = np.empty_like(received), np.zeros(len(received), dtype=bool)
         states = [random.bit_generator.state for random in randoms]
         size = max(1, _TOGETHER // received[0].nbytes)
         for first in range(0, len(models), size):
             rows = slice(first, first + size)
             own = examples.only(rows)
-            models[rows] = train_stack(
+            models[rows], diverged[rows] = train_stack(
                 training, own.gradients, received[rows], own.counts, randoms[rows],
                 proximal=proximal,
             )  # fmt: skip
-        for row in np.flatnonzero(~np.isfinite(models).all(axis=1)).tolist():
+        for row in np.flatnonzero(diverged).tolist():
             randoms[row].bit_generator.state = states[row]
             alone = training(
                 self._task, received[row], examples.data[row], randoms[row], proximal=proximal
@@ -198,10 +213,12 @@ class StackedClients:
         if not changed:
             return self._population.examples(chunk)
         key = tuple(sorted((row, id(data)) for row, data in changed.items()))
-        if self._replaced.get(chunk, (None,))[0] != key:
+        known, examples = self._replaced.get(chunk, (None, None))
+        if examples is None or known != key:
             examples = self._population.examples(chunk).replaced(changed)
-            self._replaced[chunk] = key, examples
-        return self._replaced[chunk][1]
+            if self._population.keeps:
+                self._replaced[chunk] = key, examples
+        return examples
 
     def _changed_data(self, chunk: int, round_number: int) -> dict[int, Data]:
         members = self._population.chunks[chunk]
@@ -215,15 +232,18 @@ class StackedClients:
         return changed
 
     def _forged_data(self, client: int, attack: LocalAttack) -> Data:
-        key = client, attack
-        if key not in self._forged:
+        key = client, id(attack)
+        data = self._forged.get(key)
+        if data is None:
             random = stream(self._seed, "attack data", client)
-            self._forged[key] = attack.data(self._task, client, random)
-        return self._forged[key]
+            data = attack.data(self._task, client, random)
+            if self._population.keeps:
+                self._forged[key] = data
+        return data
 
     def _one_by_one(self, round_number: int, request: Request, buffers: Buffers) -> Answers:
         """Each client by itself, where nothing can be stacked."""
-        answers, examples = [], []
+        answers, examples, chosen = [], [], []
         for place, number in enumerate(request.clients.tolist()):
             client = self._client(number, round_number)
             examples.append(len(client.data))
@@ -231,84 +251,32 @@ class StackedClients:
             if request.which is None:
                 every = [(model, buffers(row)) for row, model in enumerate(request.models)]
                 answers.append(client.choose(work, every, round_number, settings))
+                chosen.append(int(answers[-1].numbers[CHOICE]))
             else:
-                row = int(request.which[place])
-                received = request.models[row], buffers(row)
+                chosen.append(int(request.which[place]))
+                received = request.models[chosen[-1]], buffers(chosen[-1])
                 answers.append(client.answer(work, received, round_number, settings))
-        extras = {}
-        if request.which is None:
-            extras = {CHOICE: np.array([answer.numbers[CHOICE] for answer in answers])}
+        rows = np.array(chosen, dtype=np.int64)
         vectors = np.array([answer.vector for answer in answers], self._layout.dtype)
         replies = Replies(
             request.clients,
             vectors.reshape(len(answers), self._layout.size),
             np.array(examples, dtype=np.int64),
-            extras,
+            _extras(request, rows),
         )
-        sent = dict(zip(request.clients.tolist(), (a.buffers for a in answers), strict=True))
-        return Answers(replies, sent)
+        own = zip(request.clients.tolist(), (answer.buffers for answer in answers), strict=True)
+        return Answers(replies, rows, {client: sent for client, sent in own if sent})
 
     def _client(self, number: int, round_number: int) -> LocalClient:
         squad = self._adversary.squad_of(number)
         attack = None if squad is None else squad.local_in(round_number)
         if attack is not None and type(attack).data is LocalAttack.data:
             attack = None  # its data are the honest ones
-        key = number, attack
+        key = number, id(attack)
         client = self._single.get(key) or make_client(self._settings, number, attack)
         if self._population.keeps:
             self._single[key] = client
         return client
-
-    def _forge(self, round_number: int, request: Request, answers: Answers) -> None:
-        """Local attacks: every Byzantine client replaces its own update, and what it says of it."""
-        replies = answers.replies
-        for squad in self._adversary.squads:
-            attack = squad.local_in(round_number)
-            if not squad.remembers and (attack is None or not attack.changes_replies):
-                continue
-            for row in np.flatnonzero(squad.clients[replies.clients]).tolist():
-                client, honest = int(replies.clients[row]), replies.vectors[row].copy()
-                past = self._remember(client, request.work, round_number, honest, squad.remembers)
-                if attack is None:
-                    continue
-                choice = _choice(request, replies, row)
-                view = LocalView(
-                    client=client,
-                    round=round_number,
-                    work=request.work,
-                    model=request.models[choice],
-                    models=list(
-                        request.models if request.which is None else request.models[[choice]]
-                    ),
-                    past=past,
-                    random=stream(self._seed, "attack", client, round_number),
-                )
-                claimed = _reported(attack, view, replies, row)
-                if request.which is None and claimed != choice:
-                    view = replace(view, model=request.models[claimed])
-                    alone = self._client(client, round_number)
-                    received: Model = request.models[claimed], {}
-                    honest = alone.answer(
-                        request.work, received, round_number, request.settings
-                    ).vector
-                sent = attack.forge(honest, view)
-                if sent is None or np.shape(sent) != honest.shape:
-                    sent = np.full_like(honest, np.nan)  # which no server accepts
-                with np.errstate(over="ignore", invalid="ignore"):
-                    replies.vectors[row] = sent
-
-    def _remember(
-        self, client: int, work: str, round_number: int, honest: Array, count: int
-    ) -> list[Array]:
-        """The last `count` honest updates of earlier rounds; this one is kept for later."""
-        if not count:
-            return []
-        kept = self._past[client, work]
-        past = sorted(number for number in kept if number < round_number)[-count:]
-        updates = [kept[number] for number in past]
-        self._past[client, work] = {number: kept[number] for number in past}
-        self._past[client, work][round_number] = honest
-        return updates
 
 
 def _choices(examples: StackedExamples, models: Array) -> Labels:
@@ -318,24 +286,8 @@ def _choices(examples: StackedExamples, models: Array) -> Labels:
     return np.nan_to_num(losses, nan=np.inf, posinf=np.inf).argmin(axis=0)
 
 
-def _choice(request: Request, replies: Replies, row: int) -> int:
-    """The row of the model that a client went on with."""
-    return int(replies.extras[CHOICE][row] if request.which is None else request.which[row])
-
-
-def _reported(attack: LocalAttack, view: LocalView, replies: Replies, row: int) -> int:
-    """Let a client say what it likes beside its update; the row of the model that it claims.
-
-    What cannot be such a number becomes one that no server accepts.
-    """
-    honest: dict[str, float] = {EXAMPLES: int(replies.examples[row]), CLIENT: view.client}
-    honest |= {name: float(values[row]) for name, values in replies.extras.items()}
-    told = attack.report(honest, view)
-    if told is not honest:
-        examples = told.get(EXAMPLES)
-        replies.examples[row] = examples if isinstance(examples, int) else -1
-        for name, values in replies.extras.items():
-            values[row] = told.get(name, np.nan)
-    claimed = told.get(CHOICE, np.nan)
-    known = 0 <= claimed < len(view.models)
-    return int(claimed if known else honest.get(CHOICE, 0))
+def _extras(request: Request, chosen: Labels) -> dict[str, Array]:
+    """What clients report beside their updates, as far as it is expected."""
+    known = {CHOICE: chosen} if request.which is None else {}
+    nothing = np.full(len(chosen), np.nan)
+    return {name: np.array(known.get(name, nothing), np.float64) for name in request.expects}

@@ -27,17 +27,17 @@ def train_stack(
     randoms: Sequence[np.random.Generator],
     *,
     proximal: float = 0.0,
-) -> Array:
-    """Every client's model after training, shape (m, d).
+) -> tuple[Array, Mask]:
+    """Every client's model after training, shape (m, d), and who has diverged, shape (m,).
 
-    `examples` are the clients' numbers of examples. A model that is not finite has diverged on the
-    way: train it alone to see where.
+    `examples` are the clients' numbers of examples. Who has diverged must be trained alone, to see
+    where it stops.
     """
     plans = [
         list(training.orders(count, random))
         for count, random in zip(examples.tolist(), randoms, strict=True)
     ]
-    models = received.copy()
+    models, diverged = received.copy(), np.zeros(len(received), dtype=bool)
     descend = _descent(training, models)
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(max(map(len, plans), default=0)):
@@ -49,7 +49,8 @@ def train_stack(
                 slopes += proximal * (models - received)
             rates = [training.rate(epoch) for epoch, _ in turns]
             models = descend(models, slopes, rates, moving)
-    return models
+            diverged |= ~np.isfinite(np.einsum("ij,ij->i", models, models))
+    return models, diverged
 
 
 def _descent(

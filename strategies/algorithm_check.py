@@ -149,6 +149,8 @@ class CheckedAlgorithm(Generic[S]):
         if request.which is not None:
             rows = len(request.models)
             self._check_which(method, request.which, len(request.clients), rows)
+            if (request.which == NO_MODEL).any():
+                raise self._wrong(method, "asks a client to which it sends no model")
         elif not len(request.models):
             raise self._wrong(method, "sends all models to everybody (which=None), and has none")
         for given in (request.settings, request.expects):

@@ -148,7 +148,7 @@ class AlgorithmRun(Generic[S]):
         counts = np.ones(len(replies), dtype=bool)
         models, members = self.algorithm.serve(self.state, self.clients.numbers)
         if request.which is None:
-            rows = members = replies.extras.get(CHOICE, counts - 1).astype(np.int64)
+            rows = members = replies.extras.get(CHOICE, np.zeros(len(replies))).astype(np.int64)
         else:
             rows = request.rows(replies.clients)
         if request.models is models or np.array_equal(request.models, models):

@@ -138,23 +138,34 @@ def _check(
 
 def _arrays(content: RecordDict, layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
     vector, buffers = unpack(content[ARRAYS], layout)
-    for values in (vector, *(b for b in buffers.values() if b.dtype.kind == "f")):
-        # A NaN or infinity anywhere makes the comparison false.
-        if values.size and not np.abs(values).max() <= _LARGEST.get(values.dtype.name, _ANY):
-            raise _Unusable(NOT_FINITE)
+    if not all(map(_is_usable, (vector, *buffers.values()))):
+        raise _Unusable(NOT_FINITE)
     return vector, buffers
 
 
+def _is_usable(values: NDArray[Any]) -> bool:
+    if not values.size or values.dtype.kind != "f":
+        return True
+    # A NaN or infinity anywhere makes the comparison false.
+    return bool(np.abs(values).max() <= _LARGEST.get(values.dtype.name, _ANY))
+
+
 def check_arrays(
-    replies: Replies, expects: Mapping[str, Expected]
+    replies: Replies,
+    expects: Mapping[str, Expected],
+    buffers: Mapping[int, Mapping[str, NDArray[Any]]],
 ) -> tuple[Replies, list[tuple[int, str]]]:
     """The usable ones of replies that came as arrays, and the clients of the others with reasons.
 
-    What can be wrong with an array: an entry that is not finite, or a number beside it.
+    What can be wrong with an array: an entry that is not finite, or a number beside it. `buffers`
+    are those that clients sent.
     """
     vectors, limit = replies.vectors, _LARGEST.get(replies.vectors.dtype.name, _ANY)
     # A NaN or infinity anywhere makes the comparisons false.
     good = {NOT_FINITE: (vectors.max(axis=1) <= limit) & (vectors.min(axis=1) >= -limit)}
+    if buffers:
+        clients = replies.clients.tolist()
+        good[NOT_FINITE] &= [all(map(_is_usable, buffers[c].values())) for c in clients]
     counts = replies.examples
     good[_NO_EXAMPLES] = (counts >= 0) & (counts < _MOST_EXAMPLES)
     for name, wanted in expects.items():
@@ -215,9 +226,14 @@ def check_metrics(
             continue
         record = message.content.get(METRICS)
         if isinstance(record, MetricRecord):
-            found[node] = {
-                str(name): float(value)
-                for name, value in islice(record.items(), _MOST_METRICS)
-                if _is_finite(value)
-            }
+            found[node] = usable_metrics(record)
     return found
+
+
+def usable_metrics(told: Mapping[str, Any]) -> dict[str, float]:
+    """The finite numbers among what a client measured, as far as anybody looks."""
+    return {
+        str(name): float(value)
+        for name, value in islice(told.items(), _MOST_METRICS)
+        if _is_finite(value)
+    }

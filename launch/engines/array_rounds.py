@@ -53,10 +53,10 @@ class ArrayRun(AlgorithmRun[S]):
         self._count(request)
         outcome.work = request.work
         answers = clients.answer(number, request, lambda row: self.buffers_sent(request, row))
-        replies, dropped = check_arrays(answers.replies, request.expects)
+        replies, dropped = check_arrays(answers.replies, request.expects, answers.buffers)
         if collusion is not None:
             forged = collusion(number, request, self.with_reference(request, replies))
-            replies, in_vain = check_arrays(forged, request.expects)
+            replies, in_vain = check_arrays(forged, request.expects, answers.buffers)
             dropped += in_vain
         outcome.rejected += sorted(dropped)
         outcome.bytes_up += len(replies) * self.layout.nbytes

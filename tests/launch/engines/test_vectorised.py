@@ -8,14 +8,19 @@ import pytest
 from safetensors.numpy import load_file
 from torch import nn
 
+from tagma.attacks.base import LocalAttack
 from tagma.choices import choices
 from tagma.errors import SettingError
+from tagma.exchange import CHOICE
 from tagma.launch.engines import inprocess, vectorised
 from tagma.launch.engines.this_process import engine_here
 from tagma.launch.run import check
+from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose
+from tagma.tasks.mixture_regression import MixtureRegression
 from tagma.tasks.task import Data
 from tagma.tasks.torch_module import TorchModule
+from tagma.wire import EXAMPLES
 from tests.command import tagma
 
 FEDERATION = ("task.clients=24", "task.dim=8", "task.samples=40", "rounds=4", "oracle=false")
@@ -129,10 +134,10 @@ def test_what_is_not_finite_is_dropped_and_counted(strategy, kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", sorted(BREAKS_MESSAGES))
-def test_broken_messages_are_left_to_other_engines(kind, tmp_path):
+def test_broken_messages_are_left_to_other_engines(kind):
     broken = [*THREE, "attack=garbage", f"attack.kind={kind}"]
     with pytest.raises(SettingError, match="use engine=inprocess"):
-        vectorised.run(compose(broken), tmp_path, lambda event: None)
+        check(compose([*broken, "engine=vectorised"]))
     assert engine_here(compose(broken)) == "inprocess"
     assert engine_here(compose(THREE)) == "vectorised"
     assert engine_here(compose([*THREE, "engine=inprocess"])) == "inprocess"
@@ -160,12 +165,14 @@ class Normalised(TorchModule):
         return []
 
 
+NORMALISED = (
+    "~task", f"+task._target_={__name__}.Normalised", "+task.clients=6", "+task.clusters=1",
+    "solver=training", "optimiser=local", "training=minibatch", "aggregation=mean", "rounds=2",
+)  # fmt: skip
+
+
 def test_a_module_with_buffers_is_the_same(tmp_path):
-    own = [
-        "~task", f"+task._target_={__name__}.Normalised", "+task.clients=6", "+task.clusters=1",
-        "solver=training", "optimiser=local", "training=minibatch", "strategy=fedavg",
-        "attack=none", "aggregation=mean", "rounds=2",
-    ]  # fmt: skip
+    own = [*NORMALISED, "strategy=fedavg", "attack=none"]
     assert_engines_agree(tmp_path, own, tolerance=1e-6)
 
 
@@ -190,3 +197,58 @@ def test_a_run_is_interrupted_and_resumed_to_the_same_bytes(tmp_path, monkeypatc
 def test_a_wrong_choice_is_the_same(which, tmp_path):
     lies = ["strategy=ifca", "attack=wrong_choice", f"attack.which={which}", "attack.scale=-1"]
     assert_engines_agree(tmp_path, [*FEDERATION, "task.clusters=3", *lies])
+
+
+def test_a_wrong_choice_with_buffers_is_the_same(tmp_path):
+    own = [*NORMALISED, "strategy=ifca", "strategy.k=2", "attack=wrong_choice"]
+    assert_engines_agree(tmp_path, own, tolerance=1e-6)
+
+
+class Ridge(MixtureRegression):
+    """Derived from least squares, with another loss."""
+
+    def loss(self, model, data):
+        return super().loss(model, data) + float(model @ model)
+
+    def gradient(self, model, data):
+        return super().gradient(model, data) + 2 * model
+
+    def losses(self, models, stack):
+        return super().losses(models, stack) + (models**2).sum(axis=1)
+
+    def gradients(self, models, stack):
+        return super().gradients(models, stack) + 2 * models
+
+
+def test_another_loss_than_that_of_the_base_class_is_the_same(tmp_path):
+    own = [f"task._target_={__name__}.Ridge", "solver=lbfgs", "optimiser.step=0.1"]
+    assert_engines_agree(tmp_path, [*THREE, *own])
+
+
+@pytest.mark.parametrize("step", ["1e31", "1e100"])
+def test_who_diverges_is_the_same(step, tmp_path):
+    own = ["optimiser=local", "optimiser.local_steps=5", f"optimiser.step={step}"]
+    one = ["strategy=fedavg", "aggregation=mean", "rounds=1", "task.clusters=3"]
+    assert_engines_agree(tmp_path, [*FEDERATION, *own, *one])
+
+
+class Tells(LocalAttack):
+    """Reports what no server accepts."""
+
+    def __init__(self, *, what: str) -> None:
+        self.what = what
+
+    def report(self, honest, view):
+        if self.what == "no choice":
+            return {name: value for name, value in honest.items() if name != CHOICE}
+        broken = {"half": (CHOICE, 0.5), "beyond": (CHOICE, 99), "many": (EXAMPLES, 2**60)}
+        name, value = broken[self.what]
+        return {**honest, name: value}
+
+
+@pytest.mark.parametrize("what", ["no choice", "half", "beyond", "many"])
+def test_numbers_that_no_server_accepts_are_dropped_alike(what, tmp_path):
+    lies = [f"attack._target_={__name__}.Tells", f"+attack.what={what}", "attack.fraction=0.2"]
+    overrides = [*FEDERATION, "task.clusters=3", "strategy=ifca", "attack=none", *lies]
+    assert_engines_agree(tmp_path, overrides)
+    assert read_metrics(tmp_path / "v")["replies"]["rejected"]

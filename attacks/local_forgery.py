@@ -1,0 +1,130 @@
+"""What Byzantine clients send instead of their honest answers, each from what it knows itself.
+
+`forged` is one client's step, the same in a Flower mod (`tagma.attacks.client_mod`) and on arrays;
+`LocalForgers` takes it for all clients whose replies are rows of an array.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from tagma.arrays import Array, Labels
+from tagma.attacks.base import LocalAttack, LocalView
+from tagma.attacks.schedule import Adversary
+from tagma.exchange import CHOICE, Replies, Request
+from tagma.layout import Named
+from tagma.rng import stream
+from tagma.wire import CLIENT, EXAMPLES
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What one client sends."""
+
+    vector: Array | None
+    """None: nothing."""
+    numbers: Mapping[str, float]
+    buffers: Named
+
+
+def forged(
+    attack: LocalAttack, honest: Sent, view: LocalView, answer_to: Callable[[int], Sent]
+) -> Sent:
+    """The attack's version of an honest answer.
+
+    `answer_to` is what the honest program answers to one of several models: who claims to have
+    chosen another one forges its update of that.
+    """
+    numbers = attack.report(honest.numbers, view)
+    claimed = numbers.get(CHOICE)
+    if claimed is not None and claimed != honest.numbers.get(CHOICE):
+        for row in range(len(view.models)):
+            if claimed == row:
+                honest, view = answer_to(row), replace(view, model=view.models[row])
+    assert honest.vector is not None
+    return Sent(attack.forge(honest.vector, view), numbers, honest.buffers)
+
+
+class LocalForgers:
+    """The local attacks of a run, on rows of arrays."""
+
+    def __init__(self, adversary: Adversary, seed: int) -> None:
+        self._adversary = adversary
+        self._seed = seed
+        self._past: dict[tuple[int, str], dict[int, Array]] = defaultdict(dict)
+
+    def __call__(
+        self,
+        round_number: int,
+        request: Request,
+        replies: Replies,
+        chosen: Labels,
+        buffers: dict[int, Named],
+        answer_to: Callable[[int, int], Sent],
+    ) -> None:
+        """Replace the rows of Byzantine clients, in place.
+
+        `chosen` are the rows of the models that clients went on with, `answer_to` is what a client
+        answers to a row. What no server would accept becomes a number that none does.
+        """
+        for squad in self._adversary.squads:
+            attack = squad.local_in(round_number)
+            if not squad.remembers and (attack is None or not attack.changes_replies):
+                continue
+            for row in np.flatnonzero(squad.clients[replies.clients]).tolist():
+                client, honest = int(replies.clients[row]), replies.vectors[row].copy()
+                past = self._remember(client, request.work, round_number, honest, squad.remembers)
+                if attack is None:
+                    continue
+                models = request.models if request.which is None else request.models[chosen[[row]]]
+                view = LocalView(
+                    client=client,
+                    round=round_number,
+                    work=request.work,
+                    model=request.models[chosen[row]],
+                    models=list(models),
+                    past=past,
+                    random=stream(self._seed, "attack", client, round_number),
+                )
+                numbers: dict[str, float] = {EXAMPLES: int(replies.examples[row]), CLIENT: client}
+                numbers |= {name: _plain(values[row]) for name, values in replies.extras.items()}
+                told = Sent(honest, numbers, buffers.get(client, {}))
+                sent = forged(attack, told, view, partial(answer_to, client))
+                _put(sent, replies, row)
+                if client in buffers:
+                    buffers[client] = sent.buffers
+
+    def _remember(
+        self, client: int, work: str, round_number: int, honest: Array, count: int
+    ) -> list[Array]:
+        """The last `count` honest updates of earlier rounds; this one is kept for later."""
+        if not count:
+            return []
+        kept = self._past[client, work]
+        past = sorted(number for number in kept if number < round_number)[-count:]
+        updates = [kept[number] for number in past]
+        self._past[client, work] = {number: kept[number] for number in past}
+        self._past[client, work][round_number] = honest
+        return updates
+
+
+def _put(sent: Sent, replies: Replies, row: int) -> None:
+    vector = sent.vector
+    if vector is None or np.shape(vector) != replies.vectors[row].shape:
+        vector = np.full_like(replies.vectors[row], np.nan)
+    with np.errstate(over="ignore", invalid="ignore"):
+        replies.vectors[row] = vector
+    examples = sent.numbers.get(EXAMPLES)
+    is_count = isinstance(examples, int) and 0 <= examples < np.iinfo(np.int64).max
+    replies.examples[row] = examples if is_count else -1  # type: ignore[assignment]
+    for name, values in replies.extras.items():
+        number = sent.numbers.get(name)
+        values[row] = number if isinstance(number, int | float) else np.nan
+
+
+def _plain(number: float) -> float:
+    """A whole number as an integer, as a client says it."""
+    return int(number) if float(number).is_integer() else float(number)
