@@ -28,7 +28,7 @@ from tagma.server.results.run_folder import (
     write_models,
 )
 from tagma.server.results.scores import scores_of
-from tagma.server.rounds import Plan, play
+from tagma.server.rounds import RoundsPlan, play
 from tagma.server.wiring import algorithm_of
 from tagma.settings import Settings
 from tagma.strategies.algorithm_run import AlgorithmRun
@@ -50,7 +50,7 @@ def run_federation(
 ) -> None:
     """Run all rounds on a grid and leave the results in the folder."""
 
-    def on_grid(strategy: "AlgorithmStrategy[Any]", plan: Plan) -> None:
+    def on_grid(strategy: "AlgorithmStrategy[Any]", plan: RoundsPlan) -> None:
         _wait_for_nodes(grid, task_of(settings).clients, settings.start_timeout)
         timeout, patience = settings.round_timeout, settings.start_timeout
         play(strategy, grid, plan, timeout=timeout, patience=patience)
@@ -64,80 +64,69 @@ def conduct(
     observers: Sequence[Observer],
     engine: str,
     kind: type[Run],
-    play_all: Callable[[Run, Plan], None],
+    play_all: Callable[[Run, RoundsPlan], None],
 ) -> None:
     """Run all rounds in whichever way an engine plays them, and leave the results."""
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):
-        _run_all(settings, folder, observers, engine, kind, play_all)
-
-
-def _run_all(
-    settings: Settings,
-    folder: Path,
-    observers: Sequence[Observer],
-    engine: str,
-    kind: type[Run],
-    play_all: Callable[[Run, Plan], None],
-) -> None:
-    task, adversary = task_of(settings), adversary_of(settings)
-    layout, truth, scores = layout_of(task), task.truth(), scores_of(task)
-    strategy = kind(
-        algorithm_of(settings),
-        task.initial(),
-        layout=layout,
-        min_replies=settings.min_replies,
-        sampling=settings.sampling.fraction,
-        seed=settings.seed,
-        own_data=own_data_of(settings),
-    )
-    rounds = settings.rounds + 1
-    listening: list[Observer] = []
-    recorder = Recorder(rounds, truth, adversary.byzantine, scores, listening)
-    checkpoint = None
-    attack_memory: dict[int, Array] = {}
-    if settings.resume:
-        checkpoint = load_checkpoint(folder)
-        checkpoint.check(rounds=settings.rounds)
-        checkpoint.restore(strategy, recorder)
-        attack_memory |= checkpoint.attack_memory
-        if checkpoint.warning:
-            _log.warning(checkpoint.warning)
-    else:
-        remove_checkpoints(folder)
-    collusion = None
-    if adversary.colludes:
-        collusion = Collusion(
-            adversary,
-            groups=None if truth is None else truth.labels,
-            rehearsal=rehearsal_of(strategy, truth, adversary.byzantine),
+        task, adversary = task_of(settings), adversary_of(settings)
+        layout, truth, scores = layout_of(task), task.truth(), scores_of(task)
+        strategy = kind(
+            algorithm_of(settings),
+            task.initial(),
+            layout=layout,
+            min_replies=settings.min_replies,
+            sampling=settings.sampling.fraction,
             seed=settings.seed,
-            memory=attack_memory,
+            own_data=own_data_of(settings),
         )
-    plan = Plan(
-        first=len(recorder.events) + 1,
-        last=rounds,
-        evaluates=_evaluates(settings, blind=truth is None or truth.centres is None),
-        on_round=recorder.observe_round,
-        collusion=collusion,
-    )
-    remove_results(folder)  # not before the checkpoint was found to be good
-    with ExitStack() as files:
-        listening.append(files.enter_context(closing(History(folder, scores, recorder.events))))
-        listening += observers
-        if every := settings.checkpoint_every:
-            writer = CheckpointWriter(
-                folder, settings.overrides, recorder, strategy,
-                every=every, after=checkpoint, attack_memory=attack_memory,
-            )  # fmt: skip
-            listening.append(files.enter_context(closing(writer)))
-        play_all(strategy, plan)
-    found = strategy.algorithm.findings(strategy.state)
-    known = found if isinstance(found, Clustered) else None
-    write_clusters(folder, recorder, known)
-    write_models(folder, strategy.outcome.models, known, layout, strategy.buffers)
-    write_metrics(folder, summarise(settings, recorder, known, engine))
-    remove_checkpoints(folder)
+        rounds = settings.rounds + 1
+        listening: list[Observer] = []
+        recorder = Recorder(rounds, truth, adversary.byzantine, scores, listening)
+        checkpoint = None
+        attack_memory: dict[int, Array] = {}
+        if settings.resume:
+            checkpoint = load_checkpoint(folder)
+            checkpoint.check(rounds=settings.rounds)
+            checkpoint.restore(strategy, recorder)
+            attack_memory |= checkpoint.attack_memory
+            if checkpoint.warning:
+                _log.warning(checkpoint.warning)
+        else:
+            remove_checkpoints(folder)
+        collusion = None
+        if adversary.colludes:
+            collusion = Collusion(
+                adversary,
+                groups=None if truth is None else truth.labels,
+                rehearsal=rehearsal_of(strategy, truth, adversary.byzantine),
+                seed=settings.seed,
+                memory=attack_memory,
+            )
+        plan = RoundsPlan(
+            first=len(recorder.events) + 1,
+            last=rounds,
+            evaluates=_evaluates(settings, blind=truth is None or truth.centres is None),
+            on_round=recorder.observe_round,
+            collusion=collusion,
+        )
+        remove_results(folder)  # not before the checkpoint was found to be good
+        with ExitStack() as files:
+            listening.append(files.enter_context(closing(History(folder, scores, recorder.events))))
+            listening += observers
+            if every := settings.checkpoint_every:
+                writer = CheckpointWriter(
+                    folder, settings.overrides, recorder, strategy,
+                    every=every, after=checkpoint, attack_memory=attack_memory,
+                )  # fmt: skip
+                listening.append(files.enter_context(closing(writer)))
+            play_all(strategy, plan)
+        found = strategy.algorithm.findings(strategy.state)
+        known = found if isinstance(found, Clustered) else None
+        write_clusters(folder, recorder, known)
+        write_models(folder, strategy.outcome.models, known, layout, strategy.buffers)
+        write_metrics(folder, summarise(settings, recorder, known, engine))
+        remove_checkpoints(folder)
 
 
 def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:

@@ -14,12 +14,12 @@ from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.training import training_of
 from tagma.exchange import SERVER
 from tagma.settings import Settings
-from tagma.strategies.algorithm_run import Answers
+from tagma.strategies.algorithm_run import ServerAnswers
 from tagma.tasks.task import WithServerData
 from tagma.tasks.task_choice import task_of
 
 
-def own_data_of(settings: Settings) -> Answers | None:
+def own_data_of(settings: Settings) -> ServerAnswers | None:
     """What the server's data answer, or None where the task gives it none."""
     task = task_of(settings)
     data = task.server_data() if isinstance(task, WithServerData) else None

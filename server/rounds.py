@@ -19,7 +19,7 @@ from tagma.strategies.flower import AlgorithmStrategy
 
 
 @dataclass(frozen=True)
-class Plan:
+class RoundsPlan:
     """Which rounds are played, what happens in them beside training, and who hears of them."""
 
     first: int
@@ -32,7 +32,12 @@ class Plan:
 
 
 def play(
-    strategy: AlgorithmStrategy[Any], grid: Grid, plan: Plan, *, timeout: float, patience: float
+    strategy: AlgorithmStrategy[Any],
+    grid: Grid,
+    plan: RoundsPlan,
+    *,
+    timeout: float,
+    patience: float,
 ) -> None:
     """Play the rounds of the plan; each is over when all have replied, or in time.
 

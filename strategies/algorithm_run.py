@@ -66,7 +66,7 @@ class Round:
     evaluation_seconds: float = 0.0
 
 
-Answers = Callable[[str, Sequence[tuple[Array, Named]], int, Mapping[str, float]], Array]
+ServerAnswers = Callable[[str, Sequence[tuple[Array, Named]], int, Mapping[str, float]], Array]
 """What the server's own data answer: from work, models with their buffers, round and settings to a
 vector for each model."""
 
@@ -88,7 +88,7 @@ class AlgorithmRun(Generic[S]):
         min_replies: int = 1,
         sampling: float = 1.0,
         seed: int = 0,
-        own_data: Answers | None = None,
+        own_data: ServerAnswers | None = None,
     ) -> None:
         self.layout = layout or Layout.of(initial)
         self.algorithm: Algorithm[S] = CheckedAlgorithm(algorithm, self.layout)
@@ -133,7 +133,7 @@ class AlgorithmRun(Generic[S]):
         """Whether clients need a place before they can take part."""
         return self.algorithm.introduce(self.state, self.clients.numbers[:0]) is not None
 
-    def fail(self, request: Request, rejections: list[Rejection]) -> FederationError:
+    def no_usable_reply(self, request: Request, rejections: list[Rejection]) -> FederationError:
         """The error of a first round without a usable reply."""
         reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
         what = "local model" if request.work == FIT else "update"

@@ -25,7 +25,7 @@ from tagma.arrays import Labels
 from tagma.errors import FederationError
 from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
-from tagma.strategies.algorithm_run import AlgorithmRun, Answers, Round, bytes_down
+from tagma.strategies.algorithm_run import AlgorithmRun, Round, ServerAnswers, bytes_down
 from tagma.strategies.algorithms.algorithm import Algorithm, S
 from tagma.strategies.replies import ABSENT, Rejection, Reply, check_metrics, check_replies
 from tagma.wire import ARRAYS, CONFIG, ROUND, WORK, pack
@@ -47,7 +47,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         min_replies: int = 1,
         sampling: float = 1.0,
         seed: int = 0,
-        own_data: Answers | None = None,
+        own_data: ServerAnswers | None = None,
     ) -> None:
         super().__init__(
             algorithm, initial,
@@ -187,7 +187,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
 
     def _begin(self, usable: list[Reply], rejections: list[Rejection]) -> None:
         if not usable:
-            raise self.fail(self.request, rejections)
+            raise self.no_usable_reply(self.request, rejections)
         if self.clients.joined:  # they have said who they are, but not what was needed
             self.clients.forget(rejection.node for rejection in rejections)
         else:

@@ -5,7 +5,7 @@ its weight, 1 / (its client's number of examples), padding with 0, so that a wei
 row is the client's mean. Making one copies the examples once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeGuard, runtime_checkable
@@ -15,9 +15,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.tasks.task import Data, Task
-
-BYTES_AT_ONCE = 4 * 2**20
-"""What clients that go together take."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +49,6 @@ class Stack:
     def counts(self) -> Labels:
         """How many examples each client has here, shape (m,)."""
         return np.count_nonzero(self.weights, axis=1)
-
-    def parts(self, models: Array) -> Iterator[slice]:
-        """Rows of clients whose models and examples together fit into a processor's cache.
-
-        Several steps in a row are fastest with one part after the other: those of large models then
-        wait for memory less.
-        """
-        client = models[:1].nbytes + self.inputs[:1].nbytes
-        size = max(1, BYTES_AT_ONCE // max(1, client))
-        return (slice(first, first + size) for first in range(0, len(self), size))
 
     def take(self, rows: Labels | slice) -> "Stack":
         """Some of the clients, by their rows; a slice copies nothing."""

@@ -11,7 +11,7 @@ import numpy as np
 from tagma.attacks.collusion import Collusion
 from tagma.client.stacked_clients import StackedClients
 from tagma.exchange import Replies, Request
-from tagma.server.rounds import Plan
+from tagma.server.rounds import RoundsPlan
 from tagma.strategies.algorithm_run import AlgorithmRun, Round, bytes_down
 from tagma.strategies.algorithms.algorithm import S
 from tagma.strategies.replies import Rejection, check_arrays
@@ -22,7 +22,7 @@ _FIRST = 1
 class ArrayRun(AlgorithmRun[S]):
     """An algorithm whose clients answer all at once."""
 
-    def play(self, clients: StackedClients, plan: Plan) -> None:
+    def play(self, clients: StackedClients, plan: RoundsPlan) -> None:
         """Play the rounds of the plan."""
         for number in range(plan.first, plan.last + 1):
             self.outcome = Round(number)
@@ -70,7 +70,7 @@ class ArrayRun(AlgorithmRun[S]):
 
     def _first(self, request: Request, replies: Replies, dropped: list[tuple[int, str]]) -> None:
         if not len(replies):
-            raise self.fail(request, [Rejection(0, reason) for _, reason in dropped])
+            raise self.no_usable_reply(request, [Rejection(0, reason) for _, reason in dropped])
         for client, _ in dropped:
             self.clients.joined.pop(client, None)
         self.clients.joined |= dict.fromkeys(replies.clients.tolist(), _FIRST)

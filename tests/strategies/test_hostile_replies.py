@@ -15,7 +15,7 @@ from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.layout import Layout
 from tagma.server.federation import run_federation
 from tagma.server.results.run_folder import read_metrics
-from tagma.server.rounds import Plan, play
+from tagma.server.rounds import RoundsPlan, play
 from tagma.server.wiring import algorithm_of
 from tagma.settings import compose, join_overrides
 from tagma.strategies.flower import AlgorithmStrategy
@@ -189,7 +189,9 @@ def federation(name, client=client_app, away=frozenset(), more=()):
     rounds = []
     for number in EVERY_ROUND:
         grid.round = number
-        plan = Plan(number, number, evaluates=lambda number: number == 3, on_round=rounds.append)
+        plan = RoundsPlan(
+            number, number, evaluates=lambda number: number == 3, on_round=rounds.append
+        )
         play(strategy, grid, plan, timeout=1, patience=1)
     return rounds
 

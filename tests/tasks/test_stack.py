@@ -112,17 +112,6 @@ def test_a_slice_of_clients_copies_nothing():
     assert stack.take(slice(1, 2)).targets.tolist() == [[9, 0]]
 
 
-def test_parts_hold_every_client_once_and_as_many_as_fit(monkeypatch):
-    """A client takes 3 * 8 bytes for its model and 5 * 3 * 8 for its inputs."""
-    task = LINEAR[0]
-    stack = Stack.of([task.train(client) for client in (0, 1, 2, 3)], np.float64)
-    for budget, lengths in [(1, [1, 1, 1, 1]), (3 * 144 + 143, [3, 1]), (10**6, [4])]:
-        monkeypatch.setattr("tagma.tasks.stack.BYTES_AT_ONCE", budget)
-        rows = [np.arange(4)[part] for part in stack.parts(np.zeros((4, 3)))]
-        assert [len(part) for part in rows] == lengths
-        assert np.concatenate(rows).tolist() == [0, 1, 2, 3]
-
-
 def test_who_is_left_out_of_a_batch_has_the_gradient_zero():
     task, models = LINEAR[0], np.ones((2, 3))
     stack = Stack.of([task.train(0), task.train(1)], np.float64)
