@@ -80,11 +80,12 @@ class LocalForgers:
                 if attack is None:
                     continue
                 models = request.models if request.which is None else request.models[chosen[[row]]]
+                models = models.copy()  # which attacks may spoil
                 view = LocalView(
                     client=client,
                     round=round_number,
                     work=request.work,
-                    model=request.models[chosen[row]],
+                    model=models[chosen[row] if request.which is None else 0],
                     models=list(models),
                     past=past,
                     random=stream(self._seed, "attack", client, round_number),
@@ -92,7 +93,10 @@ class LocalForgers:
                 numbers: dict[str, float] = {EXAMPLES: int(replies.examples[row]), CLIENT: client}
                 numbers |= {name: _plain(values[row]) for name, values in replies.extras.items()}
                 told = Sent(honest, numbers, buffers.get(client, {}))
-                sent = forged(attack, told, view, partial(answer_to, client))
+                try:
+                    sent = forged(attack, told, view, partial(answer_to, client))
+                except Exception:  # a client may fail in any way
+                    sent = replace(told, vector=None)
                 _put(sent, replies, row)
                 if client in buffers:
                     buffers[client] = sent.buffers
@@ -107,8 +111,8 @@ class LocalForgers:
         past = sorted(number for number in kept if number < round_number)[-count:]
         updates = [kept[number] for number in past]
         self._past[client, work] = {number: kept[number] for number in past}
-        self._past[client, work][round_number] = honest
-        return updates
+        self._past[client, work][round_number] = honest.copy()
+        return [update.copy() for update in updates]
 
 
 def _put(sent: Sent, replies: Replies, row: int) -> None:
@@ -117,11 +121,12 @@ def _put(sent: Sent, replies: Replies, row: int) -> None:
         vector = np.full_like(replies.vectors[row], np.nan)
     with np.errstate(over="ignore", invalid="ignore"):
         replies.vectors[row] = vector
-    examples = sent.numbers.get(EXAMPLES)
-    is_count = isinstance(examples, int) and 0 <= examples < np.iinfo(np.int64).max
+    numbers = sent.numbers if isinstance(sent.numbers, Mapping) else {}
+    examples = numbers.get(EXAMPLES)
+    is_count = type(examples) is int and 0 <= examples < np.iinfo(np.int64).max
     replies.examples[row] = examples if is_count else -1  # type: ignore[assignment]
     for name, values in replies.extras.items():
-        number = sent.numbers.get(name)
+        number = numbers.get(name)
         values[row] = number if isinstance(number, int | float) else np.nan
 
 

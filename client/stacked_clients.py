@@ -8,6 +8,7 @@ clients here; omniscient ones come later, when all replies are there.
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from tagma.arrays import Array, Labels
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.base import LocalAttack
 from tagma.attacks.local_forgery import LocalForgers, Sent
-from tagma.client.local_client import LocalClient, make_client
+from tagma.client.local_client import Answer, LocalClient, make_client
 from tagma.client.population import Population, population_of
 from tagma.client.solvers.sgd import sgd, sgd_stream, sgd_training
 from tagma.client.solvers.solver_choice import solver_of
@@ -67,6 +68,8 @@ class StackedClients:
         self._solver = json.dumps(settings.choice("solver"), default=str)
         self._replaced: dict[int, tuple[Any, StackedExamples]] = {}
         self._forged: dict[tuple[int, int], Data] = {}
+        self._failed: set[int] = set()
+        """Clients whose data no model takes."""
         self._forge = LocalForgers(self._adversary, settings.seed)
         self._single: dict[tuple[int, int], LocalClient] = {}
 
@@ -106,7 +109,9 @@ class StackedClients:
             data = self._population.test(client)
             key = row, id(data) if self._population.keeps else client
             if key not in measured:
-                measured[key] = self._metrics(request.models[row], buffers(row), data)
+                measured[key] = {}
+                with suppress(Exception):  # a client may fail in any way
+                    measured[key] = self._metrics(request.models[row], buffers(row), data)
             found[client] = measured[key]
         return found
 
@@ -140,6 +145,7 @@ class StackedClients:
             else:
                 received = request.models[chosen[rows]]
                 vectors[rows] = self._updates(round_number, request, own, examples, received)
+        vectors[np.isin(clients, list(self._failed))] = np.nan
         replies = Replies(clients, vectors, counts, _extras(request, chosen))
         return Answers(replies, chosen)
 
@@ -194,12 +200,19 @@ class StackedClients:
             return honest
         models = honest.copy()
         for row, data in changed.items():
-            models[row] = self._solve(self._task, data).model
+            models[row] = self._solved_alone(data)
         return models
+
+    def _solved_alone(self, data: Data) -> Array:
+        """A local model; not a number where the solver fails."""
+        try:
+            return self._solve(self._task, data).model
+        except Exception:  # a client may fail in any way
+            return np.full(self._layout.size, np.nan, self._layout.dtype)
 
     def _solved(self, examples: StackedExamples) -> Array:
         if getattr(self._solve, "func", None) is not sgd:
-            return np.array([self._solve(self._task, data).model for data in examples.data])
+            return np.array([self._solved_alone(data) for data in examples.data])
         settings = dict(self._solve.keywords)  # type: ignore[attr-defined]
         seed = settings.pop("seed")
         start = self._layout.vector(self._task.initial())
@@ -236,7 +249,14 @@ class StackedClients:
         data = self._forged.get(key)
         if data is None:
             random = stream(self._seed, "attack data", client)
-            data = attack.data(self._task, client, random)
+            data = honest = self._task.train(client)
+            try:
+                data = attack.data(self._task, client, random)
+                if data.inputs.shape[1:] != honest.inputs.shape[1:]:
+                    raise ValueError("other inputs than the model takes")
+            except Exception:  # a client may fail in any way
+                data = Data(honest.inputs[:0], honest.targets[:0])
+                self._failed.add(client)
             if self._population.keeps:
                 self._forged[key] = data
         return data
@@ -248,14 +268,19 @@ class StackedClients:
             client = self._client(number, round_number)
             examples.append(len(client.data))
             work, settings = request.work, request.settings
-            if request.which is None:
-                every = [(model, buffers(row)) for row, model in enumerate(request.models)]
-                answers.append(client.choose(work, every, round_number, settings))
-                chosen.append(int(answers[-1].numbers[CHOICE]))
-            else:
-                chosen.append(int(request.which[place]))
-                received = request.models[chosen[-1]], buffers(chosen[-1])
-                answers.append(client.answer(work, received, round_number, settings))
+            every = [(model, buffers(row)) for row, model in enumerate(request.models)]
+            row = 0 if request.which is None else int(request.which[place])
+            try:
+                if request.which is None:
+                    answer = client.choose(work, every, round_number, settings)
+                    row = int(answer.numbers[CHOICE])
+                else:
+                    answer = client.answer(work, every[row], round_number, settings)
+            except Exception:  # a client may fail in any way
+                nothing = np.full(self._layout.size, np.nan)
+                answer = Answer(nothing, every[row][1])
+            answers.append(answer)
+            chosen.append(row)
         rows = np.array(chosen, dtype=np.int64)
         vectors = np.array([answer.vector for answer in answers], self._layout.dtype)
         replies = Replies(

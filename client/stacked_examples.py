@@ -53,13 +53,24 @@ class StackedExamples:
             return self._task.gradients(models, self.stack.batch(order))
         if self.quadratics is not None:
             return self.quadratics.gradients(models)
-        return self._task.gradients(models, self.stack)
+        found = self._task.gradients(models, self.stack)
+        for row in self._without_examples:
+            found[row] = self._task.gradient(models[row], self.data[row])
+        return found
 
     def losses(self, models: Array) -> Array:
         """Every client's loss at its own model, shape (m,)."""
         if self.quadratics is not None:
             return self.quadratics.losses(models)
-        return self._task.losses(models, self.stack)
+        found = self._task.losses(models, self.stack)
+        for row in self._without_examples:
+            found[row] = self._task.loss(models[row], self.data[row])
+        return found
+
+    @cached_property
+    def _without_examples(self) -> list[int]:
+        """Clients for whom it is the task's to say what nothing amounts to."""
+        return np.flatnonzero(self.counts == 0).tolist()
 
     def only(self, rows: Labels | slice) -> "StackedExamples":
         """Those of some clients."""

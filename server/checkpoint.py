@@ -126,12 +126,17 @@ class CheckpointWriter:
 
     def _save(self) -> None:
         memory, mark = self._attack_memory, self._journal.mark
-        content = _packed(self._overrides, self._strategy, memory, mark)
+        try:
+            content = _packed(self._overrides, self._strategy, memory, mark)
+        except (TypeError, ValueError) as problem:
+            raise TagmaError(f"strategy: its state cannot be checkpointed ({problem})") from problem
         now = time.monotonic()
         sync = now >= self._synced_at + _SYNC_SECONDS
         self._journal.flush(to_disk=sync)
         name = next(name for name in CHECKPOINTS if name != self._whole)
         path = self._folder / name
+        if path.is_symlink():  # to somewhere else
+            path.unlink()
         with path.open("r+b" if path.exists() else "wb") as file:
             file.writelines(content)
             file.truncate()
@@ -145,7 +150,9 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     """The newest good checkpoint in a run folder; one line of error if there is none."""
     found, damaged = [], []
     for path in (folder / name for name in CHECKPOINTS):
-        if path.is_file():
+        if path.is_symlink():
+            damaged.append(f"{path}: is no file of this folder")
+        elif path.is_file():
             try:
                 found.append(_read(path))
             except (OSError, *_MALFORMED) as problem:

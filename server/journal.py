@@ -24,6 +24,8 @@ class Mark:
 
 def read_lines(path: Path, mark: Mark) -> list[Any]:
     """What was written before the mark; a `ValueError` if it is not there as it was."""
+    if path.is_symlink() or not path.is_file():
+        raise ValueError(f"{path.name} is no file")
     with path.open("rb") as file:
         content = file.read(min(mark.length, path.stat().st_size))
     if Mark(len(content), crc32(content)) != mark:
@@ -36,6 +38,8 @@ class Journal:
 
     def __init__(self, path: Path, mark: Mark) -> None:
         self.mark = mark
+        if path.is_symlink():  # to somewhere else
+            path.unlink()
         self._file = path.open("r+b" if mark.length else "wb")
         self._file.truncate(mark.length)
         self._file.seek(mark.length)

@@ -13,18 +13,29 @@ models.
 
 from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError, is_dataclass
-from math import isfinite
-from numbers import Real
 from typing import Any, Generic
 
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.errors import FederationError
+from tagma.errors import FederationError, TagmaError
 from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Expected, Replies, Request
 from tagma.layout import Layout
-from tagma.plain_state import described, locked, put_together, taken_apart, type_name
+from tagma.plain_state import (
+    described,
+    is_frozen,
+    locked,
+    put_together,
+    taken_apart,
+    type_name,
+)
 from tagma.strategies.algorithms.algorithm import Algorithm, S
+from tagma.wire import CLIENT, EXAMPLES, ROUND, WORK
+
+_TAKEN = (ROUND, WORK, EXAMPLES, CLIENT)
+"""Names that messages use themselves."""
+_LARGEST = 2**100
+"""Of numbers in requests."""
 
 
 class CheckedAlgorithm(Generic[S]):
@@ -112,9 +123,14 @@ class CheckedAlgorithm(Generic[S]):
             return call(*given)
         except (ValueError, FrozenInstanceError) as error:
             if isinstance(error, ValueError) and "read-only" not in str(error):
-                raise
+                raise self._wrong(method, f"failed (ValueError: {error})") from error
             problem = "changes what it was given; copy an array before you write to it"
             raise self._wrong(method, problem) from error
+        except TagmaError:
+            raise
+        except Exception as error:  # anybody's code may fail in any way
+            said = f"failed ({type_name(error)}: {error})"
+            raise self._wrong(method, said) from error
 
     def _wrong(self, method: str, problem: str) -> FederationError:
         return FederationError(f"strategy: {type_name(self._own)}.{method} {problem}")
@@ -127,6 +143,8 @@ class CheckedAlgorithm(Generic[S]):
     def _state(self, method: str, state: S) -> S:
         if not is_dataclass(state) or isinstance(state, type):
             raise self._wrong(method, f"gave {described(state)} instead of a dataclass")
+        if not is_frozen(state):
+            raise self._wrong(method, f"gave {described(state)}, which is no frozen dataclass")
         if type(state) is not self._begun:
             raise self._wrong(method, f"gave {described(state)}, another class than start")
         if method in self._untried:
@@ -157,12 +175,15 @@ class CheckedAlgorithm(Generic[S]):
             if not isinstance(given, Mapping):
                 raise self._wrong(method, f"has {described(given)} where numbers need names")
         for name, value in request.settings.items():
-            if not (isinstance(value, Real) and isfinite(value) and isinstance(name, str)):
+            if not (isinstance(value, int | float | np.number) and abs(value) < _LARGEST):
                 raise self._wrong(method, f"has settings[{name!r}]={value!r}, which is no number")
         for name, wanted in request.expects.items():
-            if not (isinstance(wanted, Expected) and isinstance(name, str)):
+            if not (isinstance(wanted, Expected) and wanted.low <= wanted.high):
                 raise self._wrong(method, f"has expects[{name!r}]={wanted!r}, which is no Expected")
-        return request
+        for name in (*request.settings, *request.expects):
+            if not isinstance(name, str) or name in _TAKEN:
+                raise self._wrong(method, f"has a number called {name!r}; choose another name")
+        return locked(request)
 
     def _check_clients(self, method: str, clients: Labels, offered: Labels) -> None:
         if np.array_equal(clients, offered) and _is_array(clients, "iu"):
@@ -193,7 +214,7 @@ class CheckedAlgorithm(Generic[S]):
             raise self._wrong(method, f"gave {described(which)} for which instead of whole numbers")
         if which.shape != (clients,):
             raise self._wrong(method, f"gave which of shape {which.shape} instead of ({clients},)")
-        if clients and not (which.min() >= NO_MODEL and which.max() < models):
+        if clients and not (int(which.min()) >= NO_MODEL and int(which.max()) < models):
             raise self._wrong(method, f"gave which beyond its {models} models (-1: none)")
 
 

@@ -219,3 +219,13 @@ def bytes_down(request: Request, nbytes: int) -> int:
     if request.which is None:
         return len(request.clients) * len(request.models) * nbytes
     return int((request.which != NO_MODEL).sum()) * nbytes
+
+
+def check_alike(request: Request, count: int) -> None:
+    """In round 1 nobody has a number yet, so that nobody can be singled out."""
+    alike = request.which is None or (len(np.unique(request.which)) <= 1)
+    if len(request.clients) != count or not alike:
+        raise FederationError(
+            "strategy: in round 1 `ask` must ask all clients alike; their numbers come with their "
+            "replies"
+        )

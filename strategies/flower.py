@@ -22,10 +22,15 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
 from tagma.arrays import Labels
-from tagma.errors import FederationError
 from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
-from tagma.strategies.algorithm_run import AlgorithmRun, Round, ServerAnswers, bytes_down
+from tagma.strategies.algorithm_run import (
+    AlgorithmRun,
+    Round,
+    ServerAnswers,
+    bytes_down,
+    check_alike,
+)
 from tagma.strategies.algorithms.algorithm import Algorithm, S
 from tagma.strategies.replies import ABSENT, Rejection, Reply, check_metrics, check_replies
 from tagma.wire import ARRAYS, CONFIG, ROUND, WORK, pack
@@ -110,7 +115,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         else:
             nodes = sorted(self._online)
             request = self.algorithm.ask(self.state, server_round, np.arange(len(nodes)))
-            _check_alike(request, len(nodes))
+            check_alike(request, len(nodes))
         self.outcome.work = request.work
         return self._send(nodes, request, server_round)
 
@@ -296,16 +301,6 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
 
     def _asked_nodes(self) -> dict[str, int]:
         return {m.metadata.message_id: m.metadata.dst_node_id for m in self._sent}
-
-
-def _check_alike(request: Request, count: int) -> None:
-    """In round 1 nobody has a number yet, so that nobody can be singled out."""
-    alike = request.which is None or (len(np.unique(request.which)) <= 1)
-    if len(request.clients) != count or not alike:
-        raise FederationError(
-            "strategy: in round 1 `ask` must ask all clients alike; their numbers come with their "
-            "replies"
-        )
 
 
 def _claim(reply: Reply) -> tuple[int, int]:

@@ -88,6 +88,11 @@ def locked(value: T) -> T:
     return value
 
 
+def is_frozen(value: object) -> bool:
+    """Whether the fields of a dataclass cannot be set anew."""
+    return bool(type(value).__dataclass_params__.frozen)  # type: ignore[attr-defined]
+
+
 def type_name(value: object) -> str:
     """The name of its class."""
     return type(value).__name__

@@ -112,7 +112,8 @@ class TorchModule(ABC):
                 found["loss"] = self.torch_loss(outputs, targets)
                 for name in sums:
                     sums[name] += float(found[name]) * len(part)
-        return {name: value / len(data) for name, value in sums.items()}
+        count = len(data) or float("nan")  # nobody knows how good it is on nothing
+        return {name: value / count for name, value in sums.items()}
 
     @cached_property
     def stackable(self) -> bool:

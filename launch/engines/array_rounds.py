@@ -12,7 +12,7 @@ from tagma.attacks.collusion import Collusion
 from tagma.client.stacked_clients import StackedClients
 from tagma.exchange import Replies, Request
 from tagma.server.rounds import RoundsPlan
-from tagma.strategies.algorithm_run import AlgorithmRun, Round, bytes_down
+from tagma.strategies.algorithm_run import AlgorithmRun, Round, bytes_down, check_alike
 from tagma.strategies.algorithms.algorithm import S
 from tagma.strategies.replies import Rejection, check_arrays
 
@@ -50,6 +50,8 @@ class ArrayRun(AlgorithmRun[S]):
         known = self.clients.numbers
         asked = self.draw(number, known)[0] if len(known) else np.arange(clients.count)
         request = self.algorithm.ask(self.state, number, asked)
+        if not len(known):
+            check_alike(request, len(asked))
         self._count(request)
         outcome.work = request.work
         answers = clients.answer(number, request, lambda row: self.buffers_sent(request, row))

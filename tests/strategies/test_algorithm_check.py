@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tagma.errors import FederationError
-from tagma.exchange import CHOICE, EVALUATE, TRAIN, Expected, Replies, Request
+from tagma.exchange import CHOICE, EVALUATE, NO_MODEL, TRAIN, Expected, Replies, Request
 from tagma.layout import Layout
 from tagma.strategies.algorithm_check import CheckedAlgorithm
 from tagma.strategies.algorithm_run import AlgorithmRun
@@ -22,7 +22,7 @@ class Total:
     rounds: int = 0
 
 
-@dataclass
+@dataclass(frozen=True)
 class Held:
     anything: object
 
@@ -180,9 +180,34 @@ class Failing(Summing):
         raise ValueError("of its own")
 
 
-def test_other_errors_of_an_algorithm_are_its_own():
-    with pytest.raises(ValueError, match=r"^of its own$"):
+def test_other_errors_of_an_algorithm_name_it():
+    said = r"^strategy: Failing.serve failed \(ValueError: of its own\)$"
+    with pytest.raises(FederationError, match=said):
         play(CheckedAlgorithm(Failing(), Layout.of(INITIAL)))
+
+
+@dataclass
+class Loose:
+    model: np.ndarray
+
+
+def test_a_state_that_could_be_changed_is_refused():
+    loose = checked("start", lambda *given: Loose(np.zeros(2)))
+    with pytest.raises(FederationError, match="gave a Loose, which is no frozen dataclass"):
+        play(loose)
+
+
+@pytest.mark.parametrize("name", ["work", "server-round", "num-examples", "client"])
+def test_names_that_messages_use_are_refused(name):
+    for given in ({"settings": {name: 1.0}}, {"expects": {name: Expected(0, 1)}}):
+        with pytest.raises(FederationError, match="choose another name"):
+            play(checked("ask", asked(**given)))
+
+
+def test_nobody_is_asked_without_a_model():
+    nobody = asked(which=np.full(len(CLIENTS), NO_MODEL))
+    with pytest.raises(FederationError, match="to which it sends no model"):
+        play(checked("ask", nobody))
 
 
 class EveryThird(Summing):

@@ -252,3 +252,49 @@ def test_numbers_that_no_server_accepts_are_dropped_alike(what, tmp_path):
     overrides = [*FEDERATION, "task.clusters=3", "strategy=ifca", "attack=none", *lies]
     assert_engines_agree(tmp_path, overrides)
     assert read_metrics(tmp_path / "v")["replies"]["rejected"]
+
+
+class Misbehaves(LocalAttack):
+    """Fails, or spoils what it is shown."""
+
+    remembers = 1
+
+    def __init__(self, *, how: str) -> None:
+        self.how = how
+
+    def data(self, task, client, random):
+        honest = task.train(client)
+        if self.how == "wide data":
+            return Data(np.hstack([honest.inputs, honest.inputs]), honest.targets)
+        if self.how == "no data":
+            return Data(honest.inputs[:0], honest.targets[:0])
+        return honest
+
+    def forge(self, honest, view):
+        if view.round < 3:  # a run is refused that begins so
+            return -honest
+        match self.how:
+            case "raises":
+                raise RuntimeError("on purpose")
+            case "column":
+                return honest[:, None]
+            case "text":
+                return "nothing"
+            case "spoils":
+                for array in (view.model, *view.models, *view.past):
+                    if array.flags.writeable:
+                        array *= 1e6
+        return -honest
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("strategy", ["three_stage", "fedavg", "ifca"])
+@pytest.mark.parametrize("how", ["raises", "column", "text", "wide data", "no data", "spoils"])
+def test_a_client_that_fails_or_spoils_what_it_sees_harms_nobody_else(how, strategy, tmp_path):
+    own = [f"attack._target_={__name__}.Misbehaves", f"+attack.how={how}", "attack.fraction=0.2"]
+    overrides = [*FEDERATION, "task.clusters=2", f"strategy={strategy}", "attack=none", *own]
+    metrics, labels, models = result(vectorised, tmp_path / "v", overrides)
+    expected = result(inprocess, tmp_path / "i", overrides)
+    assert [row for row in labels if row[1]] == [row for row in expected[1] if row[1]]
+    np.testing.assert_allclose(models, expected[2], rtol=1e-9)
+    assert metrics["replies"]["used"] == expected[0]["replies"]["used"]
