@@ -143,10 +143,9 @@ class FederationView:
 def _numbered(*groups: Array) -> list[Labels]:
     """The number of every row's value, in the order of the values: equal rows have the same."""
     texts = [[row.tobytes() for row in rows] for rows in groups]
-    distinct = list(dict.fromkeys(text for group in texts for text in group))
-    values = np.array([np.frombuffer(text, groups[0].dtype) for text in distinct])
-    numbers = np.unique(values, axis=0, return_inverse=True)[1].ravel()
-    number_of = dict(zip(distinct, numbers.tolist(), strict=True))
+    distinct = {text for group in texts for text in group}
+    in_order = sorted(distinct, key=lambda text: np.frombuffer(text, groups[0].dtype).tolist())
+    number_of = {text: number for number, text in enumerate(in_order)}
     return [np.array([number_of[text] for text in group], dtype=np.int64) for group in texts]
 
 

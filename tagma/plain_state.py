@@ -82,10 +82,16 @@ def locked(value: T) -> T:
     elif isinstance(value, Mapping):
         for part in value.values():
             locked(part)
-    elif is_dataclass(value):
-        for field in fields(value):
-            locked(getattr(value, field.name))
+    elif value is not None and not isinstance(value, int | float | str):
+        for name in _field_names(type(value)):
+            locked(getattr(value, name))
     return value
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass; of another class, none."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def is_frozen(value: object) -> bool:

@@ -39,7 +39,7 @@ class ArrayRun(AlgorithmRun[S]):
             if self.sampling < 1:  # to be drawn from, they say who they are first
                 known |= dict.fromkeys(range(count), _FIRST)
                 self.outcome.sent += count
-        elif not self.needs_places():
+        elif len(known) < count and not self.needs_places():
             newcomers = sorted(set(range(count)) - known.keys())
             known |= dict.fromkeys(newcomers, number)
             self.outcome.joined += newcomers
