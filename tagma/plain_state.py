@@ -83,7 +83,8 @@ def locked(value: T) -> T:
         for part in value.values():
             locked(part)
     elif value is not None and not isinstance(value, int | float | str):
-        for name in _field_names(type(value)):
+        kind: type = type(value)
+        for name in _field_names(kind):
             locked(getattr(value, name))
     return value
 
