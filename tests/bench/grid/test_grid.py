@@ -133,7 +133,10 @@ def test_cells_that_fail_are_told_of_and_tried_again(grid_file, tmp_path, monkey
         main(options)
     plain, failed = table(tmp_path / "out")
     assert (plain["status"], failed["status"]) == ("ok", "failed")
-    assert failed["reason"] == "ArithmeticError: no such luck"
+    assert (
+        failed["reason"]
+        == "FederationError: strategy: ThreeStage.learn failed (ArithmeticError: no such luck)"
+    )
     assert failed["estimation_error"] == ""
     about = json.loads((tmp_path / "out" / "bench.json").read_text())
     assert about["cells"] == {"total": 2, "done": 1, "failed": 1}
