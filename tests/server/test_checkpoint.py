@@ -1,6 +1,7 @@
 """A run that breaks off is resumed from its last round, with the numbers it would have had."""
 
 import json
+import os
 import re
 from dataclasses import asdict
 
@@ -438,3 +439,33 @@ def test_one_command_goes_on_with_a_run_that_was_killed(tmp_path):
     assert "misclustered honest clients" in done.stdout
     assert (tmp_path / "out/report.html").exists()
     assert tagma("resume", "out", cwd=tmp_path).returncode == 2
+
+
+def test_a_checkpoint_is_not_written_through_a_link(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    folder = tmp_path / "run"
+    broken_off(folder)
+    newest = load_checkpoint(folder).file
+    (other,) = (folder / name for name in CHECKPOINTS if name != newest)
+    other.unlink(missing_ok=True)
+    other.symlink_to(precious)
+    run(folder, "resume=true")
+    assert precious.read_text() == "mine"
+
+
+def test_a_linked_checkpoint_or_journal_is_not_read(tmp_path):
+    broken_off(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    (tmp_path / JOURNAL).rename(elsewhere)
+    (tmp_path / JOURNAL).symlink_to(elsewhere)
+    with pytest.raises(TagmaError, match=f"{JOURNAL} is no file"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_pipe_for_a_journal_is_refused_at_once(tmp_path):
+    broken_off(tmp_path)
+    (tmp_path / JOURNAL).unlink()
+    os.mkfifo(tmp_path / JOURNAL)
+    with pytest.raises(TagmaError, match=f"{JOURNAL} is no file"):
+        load_checkpoint(tmp_path)
