@@ -116,21 +116,20 @@ class CheckedAlgorithm(Generic[S]):
 
     def findings(self, state: S) -> object | None:
         """What was found out, for reports."""
-        return self._own.findings(state)
+        found: object | None = self._call("findings", self._own.findings, state)
+        return found
 
     def _call(self, method: str, call: Callable[..., Any], *given: Any) -> Any:
         try:
             return call(*given)
-        except (ValueError, FrozenInstanceError) as error:
-            if isinstance(error, ValueError) and "read-only" not in str(error):
-                raise self._wrong(method, f"failed (ValueError: {error})") from error
-            problem = "changes what it was given; copy an array before you write to it"
-            raise self._wrong(method, problem) from error
         except TagmaError:
             raise
         except Exception as error:  # anybody's code may fail in any way
-            said = f"failed ({type_name(error)}: {error})"
-            raise self._wrong(method, said) from error
+            problem = f"failed ({type_name(error)}: {error})"
+            writes = isinstance(error, ValueError) and "read-only" in str(error)
+            if writes or isinstance(error, FrozenInstanceError):
+                problem = "changes what it was given; copy an array before you write to it"
+            raise self._wrong(method, problem) from error
 
     def _wrong(self, method: str, problem: str) -> FederationError:
         return FederationError(f"strategy: {type_name(self._own)}.{method} {problem}")

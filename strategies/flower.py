@@ -15,6 +15,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
@@ -23,15 +24,13 @@ from flwr.serverapp.strategy import Strategy
 
 from tagma.arrays import Labels
 from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Replies, Request
-from tagma.layout import Layout, Named
 from tagma.strategies.algorithm_run import (
     AlgorithmRun,
     Round,
-    ServerAnswers,
     bytes_down,
     check_alike,
 )
-from tagma.strategies.algorithms.algorithm import Algorithm, S
+from tagma.strategies.algorithms.algorithm import S
 from tagma.strategies.replies import ABSENT, Rejection, Reply, check_metrics, check_replies
 from tagma.wire import ARRAYS, CONFIG, ROUND, WORK, pack
 
@@ -43,21 +42,8 @@ _FIRST = 1
 class AlgorithmStrategy(AlgorithmRun[S], Strategy):
     """Any algorithm as a Flower Strategy; see `AlgorithmRun` for its settings."""
 
-    def __init__(
-        self,
-        algorithm: Algorithm[S],
-        initial: Named,
-        *,
-        layout: Layout | None = None,
-        min_replies: int = 1,
-        sampling: float = 1.0,
-        seed: int = 0,
-        own_data: ServerAnswers | None = None,
-    ) -> None:
-        super().__init__(
-            algorithm, initial,
-            layout=layout, min_replies=min_replies, sampling=sampling, seed=seed, own_data=own_data,
-        )  # fmt: skip
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
         self._online: set[int] = set()
         self._dropped: list[Rejection] = []
         self._request: Request | None = None

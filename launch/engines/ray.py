@@ -35,7 +35,7 @@ class Ray:
         """Run the federation and leave its results in the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         run_on_ray(
-            placed(settings, folder.resolve()),
+            placed(settings, folder),
             task_of(settings).clients,
             on_events(observer),
             cpus_per_client=self.cpus_per_client,
