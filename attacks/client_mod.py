@@ -61,7 +61,7 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
         return reply
     if sent.numbers is not numbers:
         reply.content[METRICS] = MetricRecord(dict(sent.numbers))
-    vector = np.asarray(sent.vector, dtype=np.float64)
+    vector = sent.vector
     if vector.shape != (layout.size,):  # which no server accepts
         name = layout.parts[0].name
         reply.content[ARRAYS] = pack(Layout.of({name: vector}), vector)

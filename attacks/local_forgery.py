@@ -19,6 +19,9 @@ from tagma.layout import Named
 from tagma.rng import stream
 from tagma.wire import CLIENT, EXAMPLES
 
+Failure = tuple[str, str]
+"""Why there is no reply of a client: the reason that is counted, and what it says of it."""
+
 
 @dataclass(frozen=True)
 class Sent:
@@ -45,7 +48,9 @@ def forged(
             if claimed == row:
                 honest, view = answer_to(row), replace(view, model=view.models[row])
     assert honest.vector is not None
-    return Sent(attack.forge(honest.vector, view), numbers, honest.buffers)
+    sent = attack.forge(honest.vector, view)
+    vector = None if sent is None else np.asarray(sent, dtype=np.float64)
+    return Sent(vector, numbers, honest.buffers)
 
 
 class LocalForgers:
@@ -64,12 +69,13 @@ class LocalForgers:
         chosen: Labels,
         buffers: dict[int, Named],
         answer_to: Callable[[int, int], Sent],
-    ) -> None:
-        """Replace the rows of Byzantine clients, in place.
+    ) -> dict[int, Failure]:
+        """Replace the rows of Byzantine clients, in place; those whose reply is none, with reasons.
 
         `chosen` are the rows of the models that clients went on with, `answer_to` is what a client
-        answers to a row. What no server would accept becomes a number that none does.
+        answers to a row. A number that is none becomes one that no server accepts.
         """
+        failures: dict[int, Failure] = {}
         for squad in self._adversary.squads:
             attack = squad.local_in(round_number)
             if not squad.remembers and (attack is None or not attack.changes_replies):
@@ -95,11 +101,18 @@ class LocalForgers:
                 told = Sent(honest, numbers, buffers.get(client, {}))
                 try:
                     sent = forged(attack, told, view, partial(answer_to, client))
-                except Exception:  # a client may fail in any way
-                    sent = replace(told, vector=None)
-                _put(sent, replies, row)
+                except Exception as problem:  # a client may fail in any way
+                    failures[client] = failure_of(problem)
+                    continue
+                if sent.vector is None:
+                    failures[client] = "unexpected records", ""
+                elif sent.vector.shape != honest.shape:
+                    failures[client] = "wrong shape", ""
+                else:
+                    _put(sent.vector, sent.numbers, replies, row)
                 if client in buffers:
                     buffers[client] = sent.buffers
+        return failures
 
     def _remember(
         self, client: int, work: str, round_number: int, honest: Array, count: int
@@ -115,13 +128,14 @@ class LocalForgers:
         return [update.copy() for update in updates]
 
 
-def _put(sent: Sent, replies: Replies, row: int) -> None:
-    vector = sent.vector
-    if vector is None or np.shape(vector) != replies.vectors[row].shape:
-        vector = np.full_like(replies.vectors[row], np.nan)
+def failure_of(problem: Exception) -> Failure:
+    """A client that raised an exception."""
+    return "error", f"{type(problem).__name__}: {problem}"
+
+
+def _put(vector: Array, numbers: Mapping[str, float], replies: Replies, row: int) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         replies.vectors[row] = vector
-    numbers = sent.numbers if isinstance(sent.numbers, Mapping) else {}
     examples = numbers.get(EXAMPLES)
     is_count = type(examples) is int and 0 <= examples < np.iinfo(np.int64).max
     replies.examples[row] = examples if is_count else -1  # type: ignore[assignment]

@@ -7,6 +7,7 @@ clients here; omniscient ones come later, when all replies are there.
 """
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import numpy as np
 from tagma.arrays import Array, Labels
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.base import LocalAttack
-from tagma.attacks.local_forgery import LocalForgers, Sent
+from tagma.attacks.local_forgery import Failure, LocalForgers, Sent, failure_of
 from tagma.client.local_client import Answer, LocalClient, make_client
 from tagma.client.population import Population, population_of
 from tagma.client.solvers.sgd import sgd, sgd_stream, sgd_training
@@ -34,6 +35,7 @@ from tagma.strategies.replies import usable_metrics
 from tagma.tasks.stack import is_stackable
 from tagma.tasks.task import Data, WithBuffers, layout_of
 
+_log = logging.getLogger("tagma")
 _TOGETHER = 2**22
 """Bytes of models that are trained together: more leave the processor's cache."""
 
@@ -50,6 +52,15 @@ class Answers:
     """The row of the model that each went on with, shape (m,)."""
     buffers: dict[int, Named] = field(default_factory=dict)
     """By client, where a model has some."""
+    failures: dict[int, Failure] = field(default_factory=dict)
+    """Clients that have no reply, whatever is in their rows."""
+
+    @property
+    def replies_that_came(self) -> Replies:
+        """Those of clients that did not fail."""
+        if not self.failures:
+            return self.replies
+        return self.replies.only(~np.isin(self.replies.clients, list(self.failures)))
 
 
 class StackedClients:
@@ -68,8 +79,8 @@ class StackedClients:
         self._solver = json.dumps(settings.choice("solver"), default=str)
         self._replaced: dict[int, tuple[Any, StackedExamples]] = {}
         self._forged: dict[tuple[int, int], Data] = {}
-        self._failed: set[int] = set()
-        """Clients whose data no model takes."""
+        self._broken: dict[tuple[int, int], Failure] = {}
+        """Clients whose attacks have no data that a model takes."""
         self._forge = LocalForgers(self._adversary, settings.seed)
         self._single: dict[tuple[int, int], LocalClient] = {}
 
@@ -88,16 +99,18 @@ class StackedClients:
             answers = self._together(round_number, request)
 
         def answer_to(client: int, row: int) -> Sent:
-            received, alone = (
-                (request.models[row], buffers(row)),
-                self._client(client, round_number),
+            alone, received = self._client(client, round_number), request.models[row]
+            answer = alone.answer(
+                request.work, (received, buffers(row)), round_number, request.settings
             )
-            answer = alone.answer(request.work, received, round_number, request.settings)
             return Sent(answer.vector, {}, answer.buffers)
 
-        self._forge(
+        answers.failures |= self._forge(
             round_number, request, answers.replies, answers.chosen, answers.buffers, answer_to
         )
+        for client in request.clients.tolist() if self._broken else ():
+            if failure := self._broken.get((client, id(self._data_attack(client, round_number)))):
+                answers.failures[client] = failure
         return answers
 
     def evaluate(self, request: Request, buffers: Buffers) -> dict[int, dict[str, float]]:
@@ -145,7 +158,6 @@ class StackedClients:
             else:
                 received = request.models[chosen[rows]]
                 vectors[rows] = self._updates(round_number, request, own, examples, received)
-        vectors[np.isin(clients, list(self._failed))] = np.nan
         replies = Replies(clients, vectors, counts, _extras(request, chosen))
         return Answers(replies, chosen)
 
@@ -207,7 +219,8 @@ class StackedClients:
         """A local model; not a number where the solver fails."""
         try:
             return self._solve(self._task, data).model
-        except Exception:  # a client may fail in any way
+        except Exception as problem:  # a client may fail in any way
+            _log.warning("a client failed: %s: %s", type(problem).__name__, problem)
             return np.full(self._layout.size, np.nan, self._layout.dtype)
 
     def _solved(self, examples: StackedExamples) -> Array:
@@ -236,13 +249,17 @@ class StackedClients:
     def _changed_data(self, chunk: int, round_number: int) -> dict[int, Data]:
         members = self._population.chunks[chunk]
         changed = {}
-        for squad in self._adversary.squads:
-            attack = squad.local_in(round_number)
-            if attack is None or type(attack).data is LocalAttack.data:
-                continue
-            for client in members[squad.clients[members]].tolist():
+        for client in members[self._adversary.byzantine[members]].tolist():
+            if attack := self._data_attack(client, round_number):
                 changed[client - int(members[0])] = self._forged_data(client, attack)
         return changed
+
+    def _data_attack(self, client: int, round_number: int) -> LocalAttack | None:
+        """The attack that gives a client other data in a round."""
+        squad = self._adversary.squad_of(client)
+        attack = None if squad is None else squad.local_in(round_number)
+        changes = attack is not None and type(attack).data is not LocalAttack.data
+        return attack if changes else None
 
     def _forged_data(self, client: int, attack: LocalAttack) -> Data:
         key = client, id(attack)
@@ -254,21 +271,21 @@ class StackedClients:
                 data = attack.data(self._task, client, random)
                 if data.inputs.shape[1:] != honest.inputs.shape[1:]:
                     raise ValueError("other inputs than the model takes")
-            except Exception:  # a client may fail in any way
+            except Exception as problem:  # a client may fail in any way
                 data = Data(honest.inputs[:0], honest.targets[:0])
-                self._failed.add(client)
+                self._broken[key] = failure_of(problem)
             if self._population.keeps:
                 self._forged[key] = data
         return data
 
     def _one_by_one(self, round_number: int, request: Request, buffers: Buffers) -> Answers:
         """Each client by itself, where nothing can be stacked."""
-        answers, examples, chosen = [], [], []
+        answers, examples, chosen, failures = [], [], [], {}
+        work, settings = request.work, request.settings
+        every = [(model, buffers(row)) for row, model in enumerate(request.models)]
         for place, number in enumerate(request.clients.tolist()):
             client = self._client(number, round_number)
             examples.append(len(client.data))
-            work, settings = request.work, request.settings
-            every = [(model, buffers(row)) for row, model in enumerate(request.models)]
             row = 0 if request.which is None else int(request.which[place])
             try:
                 if request.which is None:
@@ -276,9 +293,9 @@ class StackedClients:
                     row = int(answer.numbers[CHOICE])
                 else:
                     answer = client.answer(work, every[row], round_number, settings)
-            except Exception:  # a client may fail in any way
-                nothing = np.full(self._layout.size, np.nan)
-                answer = Answer(nothing, every[row][1])
+            except Exception as problem:  # a client may fail in any way
+                answer = Answer(*every[row])
+                failures[number] = failure_of(problem)
             answers.append(answer)
             chosen.append(row)
         rows = np.array(chosen, dtype=np.int64)
@@ -290,13 +307,10 @@ class StackedClients:
             _extras(request, rows),
         )
         own = zip(request.clients.tolist(), (answer.buffers for answer in answers), strict=True)
-        return Answers(replies, rows, {client: sent for client, sent in own if sent})
+        return Answers(replies, rows, {client: sent for client, sent in own if sent}, failures)
 
     def _client(self, number: int, round_number: int) -> LocalClient:
-        squad = self._adversary.squad_of(number)
-        attack = None if squad is None else squad.local_in(round_number)
-        if attack is not None and type(attack).data is LocalAttack.data:
-            attack = None  # its data are the honest ones
+        attack = self._data_attack(number, round_number)
         key = number, id(attack)
         client = self._single.get(key) or make_client(self._settings, number, attack)
         if self._population.keeps:

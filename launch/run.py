@@ -4,7 +4,6 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -17,7 +16,7 @@ from tagma.choices import CONF
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.training import training_of
 from tagma.environment import environment
-from tagma.errors import SettingError, TagmaError
+from tagma.errors import TagmaError
 from tagma.launch.command_line import run_arguments
 from tagma.launch.console import say, warn
 from tagma.launch.oracle_run import oracle_errors
@@ -25,7 +24,7 @@ from tagma.launch.progress_bar import ProgressBar
 from tagma.launch.summary_table import print_summary
 from tagma.launch.tracking.tracker import tracked
 from tagma.override import with_new_settings
-from tagma.plugins import TARGET, build
+from tagma.plugins import build
 from tagma.report import write_run_report
 from tagma.server.checkpoint import can_be_resumed, remove_checkpoints
 from tagma.server.folder_lock import only_writer
@@ -90,17 +89,8 @@ def check(settings: Settings) -> None:
     training_of(settings)
     choosing = lets_choose(settings, algorithm)
     try_attacks(settings, *works_of(settings, algorithm), choosing=choosing)
-    engine = build("engine", settings.choice("engine"), clients=task_of(settings).clients)
-    _check_engine(settings, engine)
+    build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     build("tracking", settings.choice("tracking"))
-
-
-def _check_engine(settings: Settings, engine: Any) -> None:
-    """An engine may say, by its attribute `obstacle`, why it cannot run some settings."""
-    obstacle = getattr(getattr(engine, "func", engine), "obstacle", None)
-    if obstacle is not None and (reason := obstacle(settings)):
-        target = str(settings.choice("engine")[TARGET])
-        raise SettingError("engine", target.split(".")[-2], f"{reason}; use engine=inprocess")
 
 
 def _job() -> None:

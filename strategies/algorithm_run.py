@@ -229,3 +229,10 @@ def check_alike(request: Request, count: int) -> None:
             "strategy: in round 1 `ask` must ask all clients alike; their numbers come with their "
             "replies"
         )
+
+
+def log_failures(round_number: int, rejections: Sequence[Rejection]) -> None:
+    """Say what the first clients that failed say themselves."""
+    for rejection in rejections[:3]:
+        if rejection.detail:
+            _log.warning("round %d: a client failed: %s", round_number, rejection.detail)

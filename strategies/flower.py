@@ -29,6 +29,7 @@ from tagma.strategies.algorithm_run import (
     Round,
     bytes_down,
     check_alike,
+    log_failures,
 )
 from tagma.strategies.algorithms.algorithm import S
 from tagma.strategies.replies import ABSENT, Rejection, Reply, check_metrics, check_replies
@@ -271,10 +272,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         usable, rejections = self._check(replies)
         if self.request.work != INTRODUCE:
             self.outcome.bytes_up += len(usable) * self.layout.nbytes
-        for rejection in rejections[:3]:
-            if rejection.detail:
-                number = self.outcome.number
-                _log.warning("round %d: a client failed: %s", number, rejection.detail)
+        log_failures(self.outcome.number, rejections)
         self._dropped += rejections
         self.outcome.aggregation_seconds += perf_counter() - received_at
         return usable, rejections

@@ -1,7 +1,7 @@
 """Rounds on arrays: a run of any algorithm with no messages between server and clients.
 
-All clients are there from the beginning and stay, so nobody has to be asked who it is. What can be
-wrong with a reply here is an entry that is not finite; such a reply is dropped like any other.
+All clients are there from the beginning and stay, so nobody has to be asked who it is: a client's
+number is its node. Replies that are not usable are dropped and counted as everywhere.
 """
 
 from time import perf_counter
@@ -12,7 +12,13 @@ from tagma.attacks.collusion import Collusion
 from tagma.client.stacked_clients import StackedClients
 from tagma.exchange import Replies, Request
 from tagma.server.rounds import RoundsPlan
-from tagma.strategies.algorithm_run import AlgorithmRun, Round, bytes_down, check_alike
+from tagma.strategies.algorithm_run import (
+    AlgorithmRun,
+    Round,
+    bytes_down,
+    check_alike,
+    log_failures,
+)
 from tagma.strategies.algorithms.algorithm import S
 from tagma.strategies.replies import Rejection, check_arrays
 
@@ -55,26 +61,30 @@ class ArrayRun(AlgorithmRun[S]):
         self._count(request)
         outcome.work = request.work
         answers = clients.answer(number, request, lambda row: self.buffers_sent(request, row))
-        replies, dropped = check_arrays(answers.replies, request.expects, answers.buffers)
+        came, failed = answers.replies_that_came, answers.failures
+        replies, dropped = check_arrays(came, request.expects, answers.buffers)
         if collusion is not None:
             forged = collusion(number, request, self.with_reference(request, replies))
             replies, in_vain = check_arrays(forged, request.expects, answers.buffers)
             dropped += in_vain
-        outcome.rejected += sorted(dropped)
+        rejections = [Rejection(c, reason, c, detail) for c, (reason, detail) in failed.items()]
+        rejections += [Rejection(c, reason, c) for c, reason in dropped]
+        log_failures(number, rejections)
+        outcome.rejected += sorted((r.node, r.reason) for r in rejections)
         outcome.bytes_up += len(replies) * self.layout.nbytes
         answered_at = perf_counter()
         outcome.exchange_seconds += answered_at - started
         if number == _FIRST:
-            self._first(request, replies, dropped)
+            self._first(request, replies, rejections)
         self.learn(request, replies, answers.buffers)
         self.conclude()
         outcome.aggregation_seconds += perf_counter() - answered_at
 
-    def _first(self, request: Request, replies: Replies, dropped: list[tuple[int, str]]) -> None:
+    def _first(self, request: Request, replies: Replies, rejections: list[Rejection]) -> None:
         if not len(replies):
-            raise self.no_usable_reply(request, [Rejection(0, reason) for _, reason in dropped])
-        for client, _ in dropped:
-            self.clients.joined.pop(client, None)
+            raise self.no_usable_reply(request, rejections)
+        for rejection in rejections:
+            self.clients.joined.pop(rejection.node, None)
         self.clients.joined |= dict.fromkeys(replies.clients.tolist(), _FIRST)
 
     def _evaluate(self, clients: StackedClients) -> None:

@@ -1,4 +1,4 @@
-"""The engine for a run in this process that nobody watches: on arrays where that is possible.
+"""The engine for a run in this process that nobody watches: on arrays.
 
 A cell of a grid, a row of `tagma compare` and the oracle need numbers, not messages. A user who
 names an engine gets that one.
@@ -15,11 +15,11 @@ _ENGINES = {"vectorised": vectorised.run, "inprocess": inprocess.run}
 
 
 def engine_here(settings: Settings) -> str:
-    """The engine's name: as the user says, else vectorised unless something stands against it."""
+    """The engine's name: as the user says, else vectorised."""
     if any(key_of(text) == "engine" for text in settings.overrides):
         module = str(settings.choice("engine")["_target_"]).split(".")[-2]
         return module if module in _ENGINES else "inprocess"
-    return "inprocess" if vectorised.obstacle(settings) else "vectorised"
+    return "vectorised"
 
 
 def run_here(settings: Settings, folder: Path, observer: Observer = lambda event: None) -> None:

@@ -10,16 +10,11 @@ from typing import Annotated
 from annotated_types import Ge
 from threadpoolctl import threadpool_limits
 
-from tagma.attacks.adversary import adversary_of
-from tagma.attacks.local.garbage import Garbage
 from tagma.client.stacked_clients import StackedClients
 from tagma.launch.engines.array_rounds import ArrayRun
 from tagma.server.federation import conduct
 from tagma.server.results.events import Observer
 from tagma.settings import Settings
-
-_MESSAGES = ("wrong_shape", "empty")
-"""Garbage that is no array of the right shape."""
 
 
 def run(
@@ -32,14 +27,3 @@ def run(
             settings, folder, [observer], "vectorised", ArrayRun,
             lambda run, plan: run.play(clients, plan),
         )  # fmt: skip
-
-
-def obstacle(settings: Settings) -> str | None:
-    """Why these settings cannot run on arrays; None if they can."""
-    for attack in adversary_of(settings).attacks:
-        if isinstance(attack, Garbage) and attack.kind in _MESSAGES:
-            return f"attack.kind={attack.kind} breaks messages, and here there are none"
-    return None
-
-
-run.obstacle = obstacle  # type: ignore[attr-defined]
