@@ -26,6 +26,8 @@ generic = st.builds(
 def test_the_order_of_the_rows_does_not_matter(name, rows, data):
     assume(len(rows) > 2)  # two rows are equally good
     assume(rows.shape[1] > 1 or name != "geometric_median")  # on a line there can be many
+    # Seen from the middle between two rows, these are equally far out.
+    assume(len(rows) % 2 or name != "iterative_filtering")
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     result, moved = ALL[name](rows), ALL[name](rows[order])
     assert np.allclose(moved.estimate, result.estimate, atol=1e-5)
