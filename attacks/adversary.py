@@ -28,7 +28,7 @@ from tagma.override_hints import no_such_choice
 from tagma.plugins import TARGET, build, settings_of
 from tagma.settings import Settings
 from tagma.tasks.roles import role_order
-from tagma.tasks.task import Task
+from tagma.tasks.task import Task, true_clusters
 from tagma.tasks.task_choice import task_of
 
 _WHEN = ("start", "stop")
@@ -98,7 +98,7 @@ def _shared_out(who: Mapping[str, Mapping[str, Any]], order: Labels) -> dict[str
 
 
 def _check_truth(task: Task, byzantine: Mask) -> None:
-    truth = task.truth()
+    truth = true_clusters(task)
     if truth is not None and (truth.labels[~byzantine] < 0).any():
         raise SettingError(
             "attack.clients", np.flatnonzero(byzantine).tolist(),

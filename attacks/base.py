@@ -105,10 +105,12 @@ class FederationView:
     """The updates of the honest clients, shape (h, d)."""
     own: Array
     """What the Byzantine clients would send if they were honest, shape (b, d)."""
-    honest_models: Array
-    """The models that the honest clients received, shape (h, d)."""
-    own_models: Array
-    """The models that the Byzantine clients received, shape (b, d)."""
+    models: Array
+    """The models that were sent, shape (K, d)."""
+    honest_rows: Labels
+    """The row of `models` that every honest client received, shape (h,)."""
+    own_rows: Labels
+    """The row of `models` that every Byzantine client received, shape (b,)."""
     honest_groups: Labels
     """The true group of every honest client, shape (h,); 0 for all where the task knows none."""
     own_groups: Labels
@@ -122,6 +124,16 @@ class FederationView:
     """From forged updates (b, d) to the error that the defence would then have: the very defence
     that is running, from its present state."""
 
+    @property
+    def honest_models(self) -> Array:
+        """The models that the honest clients received, shape (h, d)."""
+        return self.models[self.honest_rows]
+
+    @property
+    def own_models(self) -> Array:
+        """The models that the Byzantine clients received, shape (b, d)."""
+        return self.models[self.own_rows]
+
     def origin(self, byzantine: Labels) -> "Array | float":
         """What updates of a cluster are measured from: its model if they are models, else 0."""
         return 0.0 if self.work == GRADIENT else self.own_models[byzantine[0]]
@@ -129,24 +141,19 @@ class FederationView:
     def clusters(self) -> Iterator[tuple[Labels, Labels]]:
         """Byzantine clients that act on the same model, with the honest ones that do: row numbers.
 
-        Those who received the same model; when local models are asked for, and all begin with one
-        model, those of a group.
+        Those who received the same model; those of a group when local models are asked for, and all
+        begin with one model, and among clients that have a model of their own.
         """
-        if self.work == FIT:
-            honest, own = self.honest_groups, self.own_groups
-        else:
-            honest, own = _numbered(self.honest_models, self.own_models)
+        honest, own = self.honest_groups, self.own_groups
+        if self.work != FIT:
+            names, sharing = np.unique(
+                np.concatenate([self.honest_rows, self.own_rows]), return_counts=True
+            )
+            alone = names[sharing == 1]
+            honest = np.where(np.isin(self.honest_rows, alone), -1 - honest, self.honest_rows)
+            own = np.where(np.isin(self.own_rows, alone), -1 - own, self.own_rows)
         for cluster in np.unique(own):
             yield np.flatnonzero(own == cluster), np.flatnonzero(honest == cluster)
-
-
-def _numbered(*groups: Array) -> list[Labels]:
-    """The number of every row's value, in the order of the values: equal rows have the same."""
-    texts = [[row.tobytes() for row in rows] for rows in groups]
-    distinct = {text for group in texts for text in group}
-    in_order = sorted(distinct, key=lambda text: np.frombuffer(text, groups[0].dtype).tolist())
-    number_of = {text: number for number, text in enumerate(in_order)}
-    return [np.array([number_of[text] for text in group], dtype=np.int64) for group in texts]
 
 
 class OmniscientAttack:

@@ -82,11 +82,12 @@ class Collusion:
         """
         known = np.flatnonzero(replies.clients < len(self._groups))
         numbers, updates = replies.clients[known], replies.vectors[known]
-        models = _received(request, replies)[known]
+        received = _received(request, replies)[known]
         mine = clients[numbers]
         rows = known[mine]
         if request.work == FIT:
-            numbers, updates, models = self._with_earlier(numbers, updates, models)
+            numbers, updates = self._with_earlier(numbers, updates)
+            received = np.zeros_like(numbers)  # all begin with one model
         honest, byzantine = ~self._adversary.byzantine[numbers], clients[numbers]
         if not honest.any() or not byzantine.any():
             return None, rows
@@ -101,8 +102,9 @@ class Collusion:
             work=request.work,
             honest=updates[honest],
             own=updates[byzantine],
-            honest_models=models[honest],
-            own_models=models[byzantine],
+            models=request.models,
+            honest_rows=received[honest],
+            own_rows=received[byzantine],
             honest_groups=self._groups[numbers[honest]],
             own_groups=_own_groups(self._groups[numbers], updates, honest, byzantine),
             clients=numbers[byzantine],
@@ -111,25 +113,22 @@ class Collusion:
         )
         return view, rows
 
-    def _with_earlier(
-        self, numbers: Labels, updates: Array, models: Array
-    ) -> tuple[Labels, Array, Array]:
+    def _with_earlier(self, numbers: Labels, updates: Array) -> tuple[Labels, Array]:
         """The local models of this exchange and those of honest clients that came earlier."""
         earlier = sorted(self._introduced.keys() - set(numbers.tolist()))
         if not earlier:
-            return numbers, updates, models
+            return numbers, updates
         every = np.concatenate([numbers, earlier])
         order = np.argsort(every)
         vectors = np.concatenate([updates, [self._introduced[client] for client in earlier]])
-        return every[order], vectors[order], np.resize(models, vectors.shape)
+        return every[order], vectors[order]
 
 
-def _received(request: Request, replies: Replies) -> Array:
-    """The model that each client received; of several, the one it chose."""
+def _received(request: Request, replies: Replies) -> Labels:
+    """The row of the model that each client received; of several, the one it chose."""
     if request.which is None:
-        chosen = replies.extras.get(CHOICE, np.zeros(len(replies)))
-        return request.models[chosen.astype(np.int64)]
-    return request.received(replies.clients)
+        return replies.extras.get(CHOICE, np.zeros(len(replies))).astype(np.int64)
+    return request.rows(replies.clients)
 
 
 def _forged(attack: OmniscientAttack, view: FederationView) -> Array:

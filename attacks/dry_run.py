@@ -10,6 +10,7 @@ from tagma.attacks.schedule import Phase
 from tagma.attacks.threat_model import OutOfSight
 from tagma.errors import SettingError
 from tagma.exchange import CHOICE, FIT
+from tagma.override import key_of
 from tagma.rng import stream
 from tagma.settings import Settings
 from tagma.tasks.task import Task, layout_of
@@ -25,10 +26,13 @@ def try_attacks(settings: Settings, first: str, later: str, *, choosing: bool = 
     clients are asked for in these rounds, `choosing` whether they choose among several models.
     """
     task = task_of(settings)
+    # Clients that the user has given something else to do later are honest until then.
+    goes_on = any(key_of(text) == "attack.later" for text in settings.overrides)
     for squad in adversary_of(settings).squads:
         for phase in squad.phases:
             name = type(phase.attack).__name__
-            if squad.clients.any() and (why := _no_meaning(phase.attack, first, choosing)):
+            why = _no_meaning(phase.attack, first, choosing)
+            if squad.clients.any() and why and not (goes_on and phase is squad.phases[0]):
                 raise SettingError(phase.key, name, why)
             try:
                 _try(task, phase, squad.clients, (first, later), settings.seed)
@@ -105,8 +109,9 @@ def _federation_view(
         work=work,
         honest=updates[~byzantine],
         own=updates[byzantine],
-        honest_models=updates[~byzantine],
-        own_models=updates[byzantine],
+        models=updates,
+        honest_rows=np.flatnonzero(~byzantine),
+        own_rows=np.flatnonzero(byzantine),
         honest_groups=groups[~byzantine],
         own_groups=groups[byzantine],
         clients=np.flatnonzero(byzantine),

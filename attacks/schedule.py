@@ -75,8 +75,12 @@ class Adversary:
         return any(isinstance(attack, OmniscientAttack) for attack in self.attacks)
 
     def squad_of(self, client: int) -> Squad | None:
-        """The squad of a client; None if it is honest."""
-        return next((squad for squad in self.squads if squad.clients[client]), None)
+        """The squad of a client; None if it is honest. Asked for every message."""
+        return self._squads.get(client)
+
+    @cached_property
+    def _squads(self) -> dict[int, Squad]:
+        return {int(c): squad for squad in self.squads for c in np.flatnonzero(squad.clients)}
 
     def colluders_in(self, round_number: int) -> list[tuple[OmniscientAttack, Mask]]:
         """The omniscient attacks of a round and their clients."""

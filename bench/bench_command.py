@@ -17,6 +17,8 @@ _BENCHES = {
         "speed.engine_speed",
         "updates per second of the engines, side by side *",
     ),
+    "long_runs": ("speed.long_runs", "many rounds on arrays and with messages: CPU time *"),
+    "training": ("speed.training_speed", "local training, together and one by one: CPU time *"),
     "workers": ("speed.worker_speed", "cells of a grid per second, with one worker and with two *"),
     "features": (
         "speed.feature_clusters_speed",

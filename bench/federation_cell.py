@@ -30,8 +30,8 @@ _PICTURE = (METRICS, HISTORY, CLUSTERS, MODELS)
 """The files of a run that a picture of its clients is drawn from."""
 _PARTS = {
     "metrics": {
-        "scores", "misclustering", "misclustering_per_iteration", "oracle_scores", "oracle_error",
-        "clusters", "replies", "seconds", "messages", "bytes",
+        "scores", "misclustering", "ari", "misclustering_per_iteration", "oracle_scores",
+        "oracle_error", "clusters", "replies", "seconds", "messages", "bytes",
     },
     "provenance": {"code", "version"},
     "timing": {"seconds", "host"},

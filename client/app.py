@@ -55,12 +55,13 @@ def train(message: Message, context: Context) -> Message:
 
 @app.evaluate()
 def evaluate(message: Message, context: Context) -> Message:
-    """How good the received model is on held-out data of this client."""
-    client = client_of(context, round_of(message))
+    """How good the received model is on held-out data of this client; nothing else is sent."""
+    number = round_of(message)
+    client = client_of(context, number)
     layout = layout_of(task_of(settings_from(str(context.run_config["overrides"]))))
     (model,) = models_of(message, layout)
     metrics = _about(client.number, len(client.data)).copy()
-    metrics.update(client.evaluate(model))
+    metrics.update(client.evaluate(model, number))
     return Message(content_of({METRICS: metrics}), reply_to=message)
 
 

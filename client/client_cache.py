@@ -30,7 +30,8 @@ def client_of(context: Context, round_number: int) -> LocalClient:
     if client is None:
         if _clients and next(iter(_clients))[0] != text:
             _clients.clear()  # another run has begun
-        client = make_client(settings, key[1], attack)
+        path = context.node_config.get("data-path")
+        client = make_client(settings, key[1], attack, None if path is None else str(path))
         size = max(1, client.data.inputs.nbytes + client.data.targets.nbytes)
         if len(_clients) < max(1, _LIMIT // size):
             _clients[key] = client

@@ -9,13 +9,13 @@ from tagma.arrays import Array
 from tagma.attacks.base import LocalAttack
 from tagma.client.solvers.solution import Solver
 from tagma.client.solvers.solver_choice import solver_of
-from tagma.client.training import LocalTraining, training_of
-from tagma.errors import FederationError
-from tagma.exchange import CHOICE, FIT, GRADIENT, PROXIMAL, TRAIN
+from tagma.client.training import LocalTraining, personalisation_of, training_of
+from tagma.errors import FederationError, SettingError
+from tagma.exchange import CHOICE, FIT, GRADIENT, PERSONALISED, PROXIMAL, TRAIN
 from tagma.layout import Named
 from tagma.rng import stream
 from tagma.settings import Settings
-from tagma.tasks.task import Data, Task, WithBuffers
+from tagma.tasks.task import Data, Task, WithBuffers, WithOwnData
 from tagma.tasks.task_choice import task_of
 
 Model = tuple[Array, Named]
@@ -36,7 +36,14 @@ class LocalClient:
     """Answers the server's requests from its own data."""
 
     def __init__(
-        self, number: int, task: Task, data: Data, solve: Solver, train: LocalTraining, seed: int
+        self,
+        number: int,
+        task: Task,
+        data: Data,
+        solve: Solver,
+        train: LocalTraining,
+        seed: int,
+        personalise: LocalTraining | None = None,
     ) -> None:
         self.number = number
         self.data = data
@@ -44,6 +51,7 @@ class LocalClient:
         self._solve = solve
         self._train = train
         self._seed = seed
+        self._personalise = personalise
 
     def answer(
         self, work: str, received: Model, round_number: int, settings: Mapping[str, float]
@@ -81,8 +89,23 @@ class LocalClient:
             return float(self._task.evaluate_with(model, buffers, self.data)["loss"])
         return self._task.loss(model, self.data)
 
-    def evaluate(self, received: Model) -> Mapping[str, float]:
-        """Every metric of a model, on held-out data."""
+    def evaluate(self, received: Model, round_number: int) -> dict[str, float]:
+        """Every metric of a model on held-out data, and again after steps of the client's own."""
+        return {**self._measure(received), **self.personalised(received, round_number)}
+
+    def personalised(self, received: Model, round_number: int) -> dict[str, float]:
+        """Every metric after `personalise.steps` steps on the client's training data, if any.
+
+        Nobody is sent the model after them.
+        """
+        if self._personalise is None:
+            return {}
+        model, buffers = received
+        random = personal_stream(self._seed, self.number, round_number)
+        own = self._personalise(self._task, model, self.data, random, buffers=buffers)
+        return under_personal_names(self._measure((own.model, own.buffers or {})))
+
+    def _measure(self, received: Model) -> Mapping[str, float]:
         model, buffers = received
         data = self._task.test(self.number)
         if buffers and isinstance(self._task, WithBuffers):
@@ -90,13 +113,30 @@ class LocalClient:
         return self._task.evaluate(model, data)
 
 
-def make_client(settings: Settings, number: int, attack: LocalAttack | None = None) -> LocalClient:
-    """A client with its data, which a local attack may replace."""
+def personal_stream(seed: int, client: int, round_number: int) -> np.random.Generator:
+    """What the steps of a client's own are drawn from."""
+    return stream(seed, "personalisation", client, round_number)
+
+
+def under_personal_names(measured: Mapping[str, float]) -> dict[str, float]:
+    """Metrics after steps of a client's own, as it reports them."""
+    return {PERSONALISED + name: value for name, value in measured.items()}
+
+
+def make_client(
+    settings: Settings, number: int, attack: LocalAttack | None = None, data_path: str | None = None
+) -> LocalClient:
+    """A client with its data, which a local attack may replace; a node may have its own."""
     task = task_of(settings)
+    if data_path is not None:
+        if not isinstance(task, WithOwnData):
+            raise SettingError("data-path", data_path, "is for task=images and task=table")
+        task = task.with_data(data_path)
     if attack is None:
         data = task.train(number)
     else:
         data = attack.data(task, number, stream(settings.seed, "attack data", number))
     return LocalClient(
-        number, task, data, solver_of(settings), training_of(settings), settings.seed
-    )
+        number, task, data, solver_of(settings), training_of(settings), settings.seed,
+        personalisation_of(settings),
+    )  # fmt: skip

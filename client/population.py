@@ -75,7 +75,8 @@ class Population:
 
 def population_of(settings: Settings) -> Population:
     """The population of the settings' task; that of the last task is kept."""
-    text = json.dumps([settings.choice("task"), settings.seed, settings.device], default=str)
+    chosen = settings.choice("task"), settings.choice("model")
+    text = json.dumps([*chosen, settings.seed, settings.device], default=str)
     kept = _kept(text)
     if not kept:
         kept.append(Population(task_of(settings)))

@@ -8,7 +8,7 @@ clients here; omniscient ones come later, when all replies are there.
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,13 +19,19 @@ from tagma.arrays import Array, Labels
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.base import LocalAttack
 from tagma.attacks.local_forgery import Failure, LocalForgers, Sent, failure_of
-from tagma.client.local_client import Answer, LocalClient, make_client
+from tagma.client.local_client import (
+    Answer,
+    LocalClient,
+    make_client,
+    personal_stream,
+    under_personal_names,
+)
 from tagma.client.population import Population, population_of
 from tagma.client.solvers.sgd import sgd, sgd_stream, sgd_training
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.stacked_examples import StackedExamples
 from tagma.client.stacked_training import train_stack
-from tagma.client.training import LocalTraining, training_of
+from tagma.client.training import LocalTraining, personalisation_of, training_of
 from tagma.errors import FederationError
 from tagma.exchange import CHOICE, FIT, GRADIENT, PROXIMAL, TRAIN, Replies, Request
 from tagma.layout import Named
@@ -63,6 +69,17 @@ class Answers:
         return self.replies.only(~np.isin(self.replies.clients, list(self.failures)))
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Some of the clients that were asked: their rows, numbers, places in a chunk and examples."""
+
+    chunk: int
+    rows: slice
+    clients: Labels
+    places: Labels
+    examples: StackedExamples
+
+
 class StackedClients:
     """The clients of one run."""
 
@@ -74,6 +91,7 @@ class StackedClients:
         self._adversary = adversary_of(settings)
         self._solve = solver_of(settings)
         self._train = training_of(settings)
+        self._personalise = personalisation_of(settings)
         self._alone = not is_stackable(self._task) or bool(self._layout.buffers)
         self._seed = settings.seed
         self._solver = json.dumps(settings.choice("solver"), default=str)
@@ -113,7 +131,9 @@ class StackedClients:
                 answers.failures[client] = failure
         return answers
 
-    def evaluate(self, request: Request, buffers: Buffers) -> dict[int, dict[str, float]]:
+    def evaluate(
+        self, round_number: int, request: Request, buffers: Buffers
+    ) -> dict[int, dict[str, float]]:
         """What every client measures with its model; equal models on the same data only once."""
         assert request.which is not None
         found: dict[int, dict[str, float]] = {}
@@ -126,7 +146,31 @@ class StackedClients:
                 with suppress(Exception):  # a client may fail in any way
                     measured[key] = self._metrics(request.models[row], buffers(row), data)
             found[client] = measured[key]
+        if self._personalise is not None:
+            for client, own in self._personalised(round_number, request, buffers):
+                found[client] = found[client] | usable_metrics(own)
         return found
+
+    def _personalised(
+        self, round_number: int, request: Request, buffers: Buffers
+    ) -> Iterator[tuple[int, Mapping[str, float]]]:
+        """What clients measure after steps of their own from their models."""
+        assert request.which is not None
+        assert self._personalise is not None
+        if self._alone:
+            for client, row in zip(request.clients.tolist(), request.which.tolist(), strict=True):
+                with suppress(Exception):  # a client may fail in any way
+                    alone, received = self._client(client, round_number), request.models[row]
+                    yield client, alone.personalised((received, buffers(row)), round_number)
+            return
+        for part in self._parts(round_number, request.clients):
+            clients, received = part.clients.tolist(), request.models[request.which[part.rows]]
+            randoms = [personal_stream(self._seed, c, round_number) for c in clients]
+            models = self._trained(self._personalise, part.examples, received, randoms)
+            for client, model in zip(clients, models, strict=True):
+                with suppress(Exception):
+                    own = self._metrics(model, {}, self._population.test(client))
+                    yield client, under_personal_names(own)
 
     def _metrics(self, model: Array, buffers: Named, data: Data) -> dict[str, float]:
         task = self._task
@@ -141,25 +185,31 @@ class StackedClients:
         vectors = np.empty((len(clients), d), self._layout.dtype)
         counts = np.empty(len(clients), dtype=np.int64)
         chosen = np.empty(len(clients), dtype=np.int64)
-        for chunk, members in enumerate(self._population.chunks):
-            rows = slice(*np.searchsorted(clients, [members[0], members[-1] + 1]))
-            own = clients[rows]
-            if not len(own):
-                continue
-            places = own - members[0]
-            examples = self._examples(chunk, round_number).only(places)
+        for part in self._parts(round_number, clients):
+            rows, examples = part.rows, part.examples
             counts[rows] = examples.counts
             if request.which is None:
                 chosen[rows] = _choices(examples, request.models)
             else:
                 chosen[rows] = request.which[rows]
             if request.work == FIT:
-                vectors[rows] = self._local_models(chunk, round_number)[places]
+                vectors[rows] = self._local_models(part.chunk, round_number)[part.places]
             else:
                 received = request.models[chosen[rows]]
-                vectors[rows] = self._updates(round_number, request, own, examples, received)
+                vectors[rows] = self._updates(
+                    round_number, request, part.clients, examples, received
+                )
         replies = Replies(clients, vectors, counts, _extras(request, chosen))
         return Answers(replies, chosen)
+
+    def _parts(self, round_number: int, clients: Labels) -> Iterator[_Part]:
+        """Those of the clients in each chunk that has some."""
+        for chunk, members in enumerate(self._population.chunks):
+            rows = slice(*np.searchsorted(clients, [members[0], members[-1] + 1]))
+            places = clients[rows] - members[0]
+            if len(places):
+                examples = self._examples(chunk, round_number).only(places)
+                yield _Part(chunk, rows, clients[rows], places, examples)
 
     def _updates(
         self,

@@ -1,4 +1,4 @@
-"""How a client trains a model on its own data: stage III with `optimiser=local`, and solvers.
+"""How a client trains a model on its own data: `optimiser=local`, solvers, personalisation.
 
 From the received model w_0, over batches B of the client's examples,
 
@@ -52,6 +52,18 @@ class Trained:
 def training_of(settings: Settings) -> "LocalTraining":
     """The training that the settings choose."""
     training: LocalTraining = build("training", settings.choice("training"), device=settings.device)
+    return training
+
+
+@lru_cache(maxsize=32)
+def personalisation_of(settings: Settings) -> "LocalTraining | None":
+    """The same, but for `personalise.steps` steps; None where these are 0."""
+    if not settings.personalise.steps:
+        return None
+    instead = {"epochs": None, "steps": settings.personalise.steps}
+    training: LocalTraining = build(
+        "training", {**settings.choice("training"), **instead}, device=settings.device
+    )
     return training
 
 

@@ -15,8 +15,9 @@ from tagma.launch.run import check, log_to_root
 from tagma.launch.summary_table import show
 from tagma.override import key_of
 from tagma.server.results.run_folder import read_metrics
-from tagma.server.results.scores import scores_of
+from tagma.server.results.score_choice import scores_of
 from tagma.settings import compose
+from tagma.tasks.task import true_clusters
 from tagma.tasks.task_choice import task_of
 
 _WAYS = {
@@ -52,7 +53,7 @@ def main(arguments: list[str]) -> None:
     task = task_of(compose(overrides))
     blind = scores_of(task, evaluated=False)  # what needs no client to measure it
     score = next(iter(blind or scores_of(task)))
-    ways = _WAYS if task.truth() is None else _WAYS | _ORACLE
+    ways = _WAYS if true_clusters(task) is None else _WAYS | _ORACLE
     settings = {
         name: compose([*overrides, *own, f"evaluate={not blind}", "oracle=false"])
         for name, own in ways.items()

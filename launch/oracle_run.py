@@ -7,8 +7,9 @@ from typing import Any
 from tagma.launch.engines.this_process import run_here
 from tagma.override import key_of
 from tagma.server.results.run_folder import read_metrics
-from tagma.server.results.scores import scores_of
+from tagma.server.results.score_choice import scores_of
 from tagma.settings import Settings, compose
+from tagma.tasks.task import true_clusters
 from tagma.tasks.task_choice import task_of
 
 _INSTEAD = ("strategy=oracle", "checkpoint_every=0", "resume=false")
@@ -21,7 +22,7 @@ def oracle_errors(settings: Settings) -> dict[str, Any]:
     nothing to compare, and no oracle.
     """
     task = task_of(settings)
-    if not settings.oracle or task.truth() is None:
+    if not settings.oracle or true_clusters(task) is None:
         return {}
     evaluate = settings.evaluate and not scores_of(task, evaluated=False)
     if not scores_of(task, evaluated=evaluate):

@@ -30,7 +30,7 @@ from tagma.server.checkpoint import can_be_resumed, remove_checkpoints
 from tagma.server.folder_lock import only_writer
 from tagma.server.results.events import both
 from tagma.server.results.run_folder import read_metrics, remove_results, write_metrics
-from tagma.server.wiring import algorithm_of, lets_choose, warnings_of, works_of
+from tagma.server.wiring import absence_of, algorithm_of, lets_choose, warnings_of, works_of
 from tagma.settings import Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
 
@@ -85,6 +85,7 @@ def check(settings: Settings) -> None:
     """Build every part once, so that mistakes are found before anything is written."""
     adversary_of(settings)  # first: a task may depend on the share of Byzantine clients
     algorithm = algorithm_of(settings)
+    absence_of(settings)
     solver_of(settings)
     training_of(settings)
     choosing = lets_choose(settings, algorithm)

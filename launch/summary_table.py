@@ -10,6 +10,7 @@ from tagma.launch.console import console
 from tagma.report.number_format import size
 from tagma.report.oracle_yardstick import no_yardstick
 from tagma.report.run_data import are_groups
+from tagma.server.results.client_metrics import PARTS
 from tagma.server.results.participation import some_of
 from tagma.server.results.scores import ERRORS
 
@@ -67,9 +68,12 @@ def _scores(metrics: dict[str, Any]) -> Table:
     wrong = metrics["misclustering"]
     if wrong is not None and _grouped(metrics):
         table.add_row("misclustered honest clients", f"{100 * wrong:.1f} %")
+        table.add_row("adjusted Rand index", show(metrics["ari"]))
     first = next(iter(metrics["oracle_scores"] or ()), None)
     for name, score in metrics["scores"].items():
         value = score["value"]
+        if score["of"] is not None:
+            continue
         if name in ERRORS or value is not None:
             table.add_row(score["title"], "diverged" if value is None else show(value))
         if name == first:
@@ -79,7 +83,7 @@ def _scores(metrics: dict[str, Any]) -> Table:
                 else "given the true clusters"
             )
             table.add_row(f"  oracle, {given}", _oracle(metrics, name))
-        for words, worst in _worst(metrics.get(name)):
+        for words, worst in _worst(metrics["scores"], name):
             table.add_row(f"  {words}", show(worst))
     rejected = metrics["replies"]["rejected"]
     reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items()) or "none"
@@ -98,11 +102,12 @@ def _grouped(metrics: dict[str, Any]) -> bool:
     return are_groups(sizes, metrics["clustering"] is not None)
 
 
-def _worst(spread: Any) -> Iterator[tuple[str, float]]:
+def _worst(scores: dict[str, Any], name: str) -> Iterator[tuple[str, float]]:
     """How unequal the clients are, for a metric that says so."""
-    if isinstance(spread, dict):
-        names = {"worst_decile": "worst tenth of clients", "worst_cluster": "worst true cluster"}
-        yield from ((words, spread[k]) for k, words in names.items() if spread[k] is not None)
+    for part in ("worst_decile", "worst_cluster"):
+        value = scores.get(f"{name}_{part}", {}).get("value")
+        if value is not None:
+            yield PARTS[part], value
 
 
 def _oracle(metrics: dict[str, Any], name: str) -> str:

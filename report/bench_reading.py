@@ -14,6 +14,7 @@ from tagma.errors import TagmaError
 from tagma.report.bench_data import Bench, BenchAxis, BenchCell
 from tagma.report.folder_files import csv_rows, readable
 from tagma.report.run_data import ERROR, Curve
+from tagma.server.results.cluster_scores import CLUSTERING
 
 INDEX, TABLE = "bench.json", "table.csv"
 REFERENCE, GENERAL_REFERENCE = "error_without_byzantine", "without_byzantine"
@@ -43,8 +44,9 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
     metric = str(index.get("metric") or ERROR)
     better = {str(name): str(way) for name, way in (index.get("better") or {ERROR: "low"}).items()}
     reference = REFERENCE if metric == ERROR else GENERAL_REFERENCE
-    metrics = {metric, reference, "misclustering", *map(str, index.get("metrics") or ())}
-    curve = metric if metric in better else next(iter(better), ERROR)
+    metrics = {metric, reference, *CLUSTERING, *map(str, index.get("metrics") or ())}
+    scores = [name for name in better if name not in CLUSTERING]
+    curve = metric if metric in scores else next(iter(scores), ERROR)
     rows = csv_rows(folder / TABLE, required=True)
     if rows and "error_without_liars" in rows[0]:
         raise TagmaError(

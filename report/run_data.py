@@ -35,6 +35,9 @@ class RunScore:
     """Why the oracle's says nothing about this run's."""
     worst_decile: float | None = None
     """The mean over the worst tenth of the clients."""
+    worst_curve: Curve | None = None
+    best_curve: Curve | None = None
+    """That of the worst and of the best tenth, where it is known who is honest."""
 
     @property
     def word(self) -> str:

@@ -76,12 +76,16 @@ def _score(run: Run, name: str, score: RunScore) -> Sheet | None:
     """A score's curve beside the oracle's, if that is a yardstick; one round makes no curve."""
     curves = {("oracle", "diamond"): None if score.no_yardstick else score.oracle_curve}
     curves["this run", "circle"] = score.curve
+    band = {"this run": tenths(score)}
     lines = [
-        _line(one, (shape, "oracle" if one == "oracle" else "run"), curve, run.first_step)
+        _line(
+            one, (shape, "oracle" if one == "oracle" else "run"), curve, run.first_step,
+            band.get(one),
+        )
         for (one, shape), curve in curves.items()
         if curve is not None
-    ]
-    values = [float(value) for line in lines for value in line.values]
+    ]  # fmt: skip
+    values = [float(v) for line in lines for v in (*line.values, *line.low, *line.high)]
     if score.points < 2 or not np.isfinite(values).any():
         return None
     title = f"{capitalised(score.title)} per {_round(run)}"
@@ -90,10 +94,20 @@ def _score(run: Run, name: str, score: RunScore) -> Sheet | None:
         name, title, (_round(run), score.title), lines, axis, shown,
         steps=max(line.xs[-1] for line in lines), size=LARGE, marks=_MARKS, named=True,
     )  # fmt: skip
-    pairs = zip_longest(score.curve or (), score.oracle_curve or ())
-    steps = enumerate(pairs, run.first_step)
-    rows = tuple((step, *map(_measured, pair)) for step, pair in steps)
-    return Sheet(name, title, (chart,), ("round", score.name, f"oracle_{score.word}"), rows)
+    columns = {score.name: score.curve, f"oracle_{score.word}": score.oracle_curve}
+    if tenths(score) is not None:
+        columns |= {"worst_decile": score.worst_curve, "best_decile": score.best_curve}
+    steps = enumerate(zip_longest(*(curve or () for curve in columns.values())), run.first_step)
+    rows = tuple((step, *map(_measured, values)) for step, values in steps)
+    return Sheet(name, title, (chart,), ("round", *columns), rows)
+
+
+def tenths(score: RunScore) -> tuple[Curve, Curve] | None:
+    """The lower and the upper end of the band about a score: its worst and best tenth."""
+    if score.worst_curve is None or score.best_curve is None:
+        return None
+    ends = score.worst_curve, score.best_curve
+    return ends if score.better == "high" else ends[::-1]
 
 
 def _loss_curves(run: Run) -> Sheet | None:
@@ -175,13 +189,19 @@ def _round(run: Run) -> str:
     return "round" if run.clustering is None else "optimisation round"
 
 
-def _line(name: str, look: tuple[str, str], curve: Curve, first: int = 0) -> Line:
-    """A curve without intervals, through the rounds in which it was measured."""
-    steps = enumerate(curve, first)
-    known = [(float(step), value) for step, value in steps if not np.isnan(value)]
-    unknown = np.full(len(known), np.nan)
-    values = np.array([value for _, value in known])
-    return Line(name, look, tuple(step for step, _ in known), values, unknown, unknown)
+def _line(
+    name: str,
+    look: tuple[str, str],
+    curve: Curve,
+    first: int = 0,
+    band: tuple[Curve, Curve] | None = None,
+) -> Line:
+    """A curve, with a band about it if there is one, through the rounds in which it is known."""
+    low, high = band or ((np.nan,) * len(curve),) * 2
+    steps = zip(range(first, first + len(curve)), curve, low, high, strict=True)
+    known = [(float(step), *rest) for step, *rest in steps if not np.isnan(rest[0])]
+    xs, *values = zip(*known, strict=True) if known else ((),) * 4
+    return Line(name, look, xs, *map(np.array, values))
 
 
 def _measured(value: float | None) -> float | None:

@@ -88,12 +88,14 @@ def _learning(run: Run) -> list[str]:
     score = next((one for one in run.scores if one.value is not None), None)
     if score is None or score.value is None or (score.name == LOSS and not run.truth_known):
         return []
+    worst = score.worst_decile
+    tenth = "" if worst is None else f" ({number(worst)} in the worst tenth of clients)"
     if not math.isfinite(score.value):
         return [f"the optimisation diverged: its {score.word} is no longer finite"]
     start = _start(score)
     if score.better == "low" and start is not None and score.value > GREW * start >= 0:
         return [f"the {score.word} grew from {number(start)} to {number(score.value)}"]
-    words = f"the {score.word} is {number(score.value)}"
+    words = f"the {score.word} is {number(score.value)}{tenth}"
     if score.oracle is None:
         return [words]
     if score.no_yardstick:

@@ -100,17 +100,20 @@ def _scores(scores: Mapping[str, Any], metrics: Mapping[str, Any]) -> tuple[RunS
     """The scores that were measured at least once."""
     oracles = metrics.get("oracle_scores") or {}
     found = (
-        _score(str(name), score, oracles.get(name) or {}, metrics) for name, score in scores.items()
+        _score(str(name), scores, oracles.get(name) or {}, metrics)
+        for name, score in scores.items()
+        if score.get("of") is None  # no part of another
     )
     return tuple(score for score in found if score.value is not None or score.points)
 
 
 def _score(
-    name: str, score: Mapping[str, Any], oracle: Mapping[str, Any], metrics: Mapping[str, Any]
+    name: str, scores: Mapping[str, Any], oracle: Mapping[str, Any], metrics: Mapping[str, Any]
 ) -> RunScore:
+    score = scores[name]
     value, curve = _scored(name, score)
     theirs, their_curve = _scored(name, oracle)
-    spread = metrics.get(name)
+    worst, best = (scores.get(f"{name}_{part}") or {} for part in ("worst_decile", "best_decile"))
     found = RunScore(
         name=name,
         title=str(score.get("title") or name),
@@ -119,7 +122,9 @@ def _score(
         curve=curve,
         oracle=theirs,
         oracle_curve=their_curve,
-        worst_decile=_number(spread.get("worst_decile")) if isinstance(spread, Mapping) else None,
+        worst_decile=_number(worst.get("value")),
+        worst_curve=_curve(worst.get("per_round")),
+        best_curve=_curve(best.get("per_round")),
     )
     if theirs is None:
         return found

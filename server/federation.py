@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,14 +28,14 @@ from tagma.server.results.run_folder import (
     write_metrics,
     write_models,
 )
-from tagma.server.results.scores import scores_of
+from tagma.server.results.score_choice import scores_of_run
 from tagma.server.rounds import RoundsPlan, play
-from tagma.server.wiring import algorithm_of
+from tagma.server.wiring import absence_of, algorithm_of
 from tagma.settings import Settings
 from tagma.strategies.algorithm_run import AlgorithmRun
 from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.flower import AlgorithmStrategy
-from tagma.tasks.task import layout_of
+from tagma.tasks.task import layout_of, true_clusters
 from tagma.tasks.task_choice import task_of
 
 _log = logging.getLogger("tagma")
@@ -70,15 +71,22 @@ def conduct(
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):
         task, adversary = task_of(settings), adversary_of(settings)
-        layout, truth, scores = layout_of(task), task.truth(), scores_of(task)
+        layout, truth, scores = layout_of(task), task.truth(), scores_of_run(settings)
+        clusters = true_clusters(task)
+        absence = absence_of(settings)
+        algorithm = algorithm_of(settings)
+        resumable = getattr(algorithm, "resumable", True)
+        if settings.resume and not resumable:
+            raise FederationError("strategy: a run by a Strategy of Flower's cannot be resumed")
         strategy = kind(
-            algorithm_of(settings),
+            algorithm,
             task.initial(),
             layout=layout,
             min_replies=settings.min_replies,
             sampling=settings.sampling.fraction,
             seed=settings.seed,
             own_data=own_data_of(settings),
+            away=partial(absence.away, count=task.clients, seed=settings.seed),
         )
         rounds = settings.rounds + 1
         listening: list[Observer] = []
@@ -98,7 +106,7 @@ def conduct(
         if adversary.colludes:
             collusion = Collusion(
                 adversary,
-                groups=None if truth is None else truth.labels,
+                groups=None if clusters is None else clusters.labels,
                 rehearsal=rehearsal_of(strategy, truth, adversary.byzantine),
                 seed=settings.seed,
                 memory=attack_memory,
@@ -114,7 +122,7 @@ def conduct(
         with ExitStack() as files:
             listening.append(files.enter_context(closing(History(folder, scores, recorder.events))))
             listening += observers
-            if every := settings.checkpoint_every:
+            if (every := settings.checkpoint_every) and resumable:
                 writer = CheckpointWriter(
                     folder, settings.overrides, recorder, strategy,
                     every=every, after=checkpoint, attack_memory=attack_memory,
@@ -124,7 +132,7 @@ def conduct(
         found = strategy.algorithm.findings(strategy.state)
         known = found if isinstance(found, Clustered) else None
         write_clusters(folder, recorder, known)
-        write_models(folder, strategy.outcome.models, known, layout, strategy.buffers)
+        write_models(folder, strategy.outcome.models, known, task, strategy.buffers)
         write_metrics(folder, summarise(settings, recorder, known, engine))
         remove_checkpoints(folder)
 

@@ -1,52 +1,80 @@
 """From settings to the parts of a federation; every setting is checked here, before it starts."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
-from annotated_types import Ge, Le
+from flwr.serverapp.strategy import Strategy
 
-from tagma.arrays import Array, Labels
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.local.none import NoAttack
 from tagma.errors import SettingError
 from tagma.exchange import CHOICE, Request
-from tagma.plugins import TARGET, build, locate, settings_of
+from tagma.plugins import TARGET, build, checked, locate
 from tagma.server.partial_labels import partial_labels
 from tagma.server.screening_settings import notices_of_screening, without_useless_checks
 from tagma.server.unused_settings import notices_of_unused
 from tagma.settings import Settings
+from tagma.strategies.absence import Absence
 from tagma.strategies.aggregation.pre.with_spectral_filter import REMOVABLE
 from tagma.strategies.algorithm_check import CheckedAlgorithm
 from tagma.strategies.algorithms.algorithm import Algorithm
 from tagma.strategies.algorithms.oracle import Oracle
 from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.algorithms.three_stage import ClusterClients
-from tagma.strategies.clustering import Clusterer, Clustering, random_labels
 from tagma.strategies.clustering.initial_labels import InitialLabels
+from tagma.strategies.clustering_choice import clustering_of
+from tagma.strategies.flower_algorithm import FlowerAlgorithm, flower_strategy
 from tagma.strategies.rule_choice import aggregator_of
-from tagma.tasks.task import layout_of
+from tagma.tasks.task import layout_of, true_clusters
 from tagma.tasks.task_choice import task_of
 
 _USUAL_TOLERANCE = 0.4
 """Of aggregations that tolerate up to a half, a little less."""
-_OURS = ("init", "restarts", "correct", "extra_clusters")
-"""The settings of the group `clustering` that are used here; the others are the method's own."""
 
 
 def algorithm_of(settings: Settings) -> Algorithm[Any]:
     """The algorithm of the settings; only the oracle and partial labels see the truth."""
+    if (flowers := _flower_strategy(settings)) is not None:
+        optimiser = build("optimiser", settings.choice("optimiser"))
+        return FlowerAlgorithm(flowers, optimiser, layout_of(task_of(settings)))
+    strategy = locate(str(settings.choice("strategy").get(TARGET, "")), f"strategy.{TARGET}")
     algorithm: Algorithm[Any] = build(
         "strategy",
         without_useless_checks(settings),
-        cluster=_cluster_clients(settings),
+        cluster=_cluster_clients(settings) if _wants(strategy, "cluster") else None,
         aggregate=aggregator_of(settings.choice("aggregation")),
         optimiser=build("optimiser", settings.choice("optimiser")),
         seed=settings.seed,
         **_truth_for_the_oracle(settings),
     )
     return algorithm
+
+
+def _wants(strategy: Callable[..., Any], name: str) -> bool:
+    """Whether it has such a parameter."""
+    return name in inspect.signature(strategy).parameters
+
+
+def _flower_strategy(settings: Settings) -> Strategy | None:
+    """A Strategy of Flower's, where the settings name one."""
+    group = settings.choice("strategy")
+    kind = locate(str(group.get(TARGET, "")), f"strategy.{TARGET}")
+    if not (isinstance(kind, type) and issubclass(kind, Strategy)):
+        return None
+    return flower_strategy(kind, {key: value for key, value in group.items() if key != TARGET})
+
+
+def absence_of(settings: Settings) -> Absence:
+    """Who is away when, by the settings."""
+    absence = checked(Absence, "absence", settings.absence)
+    clients = task_of(settings).clients
+    if absence.clients and max(absence.clients) >= clients:
+        said = f"must be below task.clients={clients}"
+        raise SettingError("absence.clients", list(absence.clients), said)
+    return absence
 
 
 def works_of(settings: Settings, algorithm: Algorithm[Any]) -> tuple[str, str]:
@@ -118,56 +146,37 @@ def warnings_of(settings: Settings) -> list[str]:
     return found
 
 
+def _with_number_of_clusters(settings: Settings) -> Mapping[str, Any]:
+    """The settings of the clustering; where the data say how many clusters there are, as many."""
+    chosen = settings.choice("clustering")
+    if chosen.get("k", 0) is not None:
+        return chosen
+    method = locate(str(chosen[TARGET]), f"clustering.{TARGET}")
+    if type(None) in get_args(get_type_hints(method)["k"]):  # it finds the number itself
+        return chosen
+    task = task_of(settings)
+    if true_clusters(task) is None:
+        said = "must be the number of clusters; or let preset=tagma find it"
+        raise SettingError("clustering.k", None, said)
+    return {**chosen, "k": task.clusters}
+
+
 def _cluster_clients(settings: Settings) -> ClusterClients:
-    group = settings.choice("clustering")
-    if "init" not in group:  # a method that needs no initial labels, nor the number of clusters
-        alone: Callable[[Array], Clustering] = build("clustering", group)
-        for key in ("k", "smallest"):
-            _at_most_clients(settings, key, int(group.get(key) or 0))
-        return lambda numbers, local_models: alone(local_models)
-    ours = settings_of(
-        _start_settings, "clustering", {key: group[key] for key in _OURS if key in group}, {}
-    )
-    own = {key: value for key, value in group.items() if key not in _OURS}
-    build("clustering", own)
-    own["k"] = int(own["k"]) + ours["extra_clusters"]
-    _at_most_clients(settings, "k", own["k"])
-    cluster: Clusterer = build("clustering", own)
-    initial = _initial_labels(settings, own["k"], ours)
-
-    def cluster_clients(numbers: Labels, local_models: Array) -> Clustering:
-        return cluster(local_models, initial(numbers))
-
-    return cluster_clients
-
-
-def _at_most_clients(settings: Settings, key: str, value: int) -> None:
-    clients = task_of(settings).clients
-    if value > clients:
-        raise SettingError(f"clustering.{key}", value, f"must not exceed task.clients={clients}")
-
-
-def _initial_labels(settings: Settings, k: int, ours: dict[str, Any]) -> InitialLabels:
-    if ours["init"] != "partial":
-        restarts = ours["restarts"] if ours["init"] == "restarts" else 1
-        return partial(random_labels, k=k, restarts=restarts, seed=settings.seed)
-    truth = task_of(settings).truth()
-    if truth is None or truth.k != k:
-        raise SettingError(
-            "clustering.init", "partial", "needs a task with clustering.k clusters that are known"
+    def partly_correct(k: int, correct: float) -> InitialLabels:
+        truth = task_of(settings).truth()
+        if truth is None or truth.k != k:
+            raise SettingError(
+                "clustering.init", "partial",
+                "needs a task with clustering.k clusters that are known",
+            )  # fmt: skip
+        byzantine = adversary_of(settings).byzantine
+        return partial(
+            partial_labels, truth=truth, byzantine=byzantine, correct=correct, seed=settings.seed
         )
-    byzantine = adversary_of(settings).byzantine
-    return partial(
-        partial_labels,
-        truth=truth, byzantine=byzantine, correct=ours["correct"], seed=settings.seed,
-    )  # fmt: skip
 
-
-def _start_settings(
-    *,
-    init: Literal["restarts", "random", "partial"],
-    restarts: Annotated[int, Ge(1)],
-    correct: Annotated[float, Ge(0), Le(1)],
-    extra_clusters: Annotated[int, Ge(0)],
-) -> None:
-    """The settings of `_OURS` and their ranges."""
+    return clustering_of(
+        _with_number_of_clusters(settings),
+        seed=settings.seed,
+        clients=task_of(settings).clients,
+        partly_correct=partly_correct,
+    )

@@ -89,10 +89,12 @@ class AlgorithmRun(Generic[S]):
         sampling: float = 1.0,
         seed: int = 0,
         own_data: ServerAnswers | None = None,
+        away: Callable[[int], frozenset[int]] = lambda number: frozenset(),
     ) -> None:
         self.layout = layout or Layout.of(initial)
         self.algorithm: Algorithm[S] = CheckedAlgorithm(algorithm, self.layout)
-        self.first_state: S = self.algorithm.start(self.layout.vector(initial))
+        self.initial = self.layout.vector(initial)
+        self.first_state: S = self.algorithm.start(self.initial)
         self.state = self.first_state
         self.clients = Clients()
         self.first_buffers: Named = {b.name: initial[b.name] for b in self.layout.buffers}
@@ -104,6 +106,8 @@ class AlgorithmRun(Generic[S]):
         self._min_replies = min_replies
         self._seed = seed
         self._own_data = own_data
+        self.away = away
+        """Who does not answer in a round, by a schedule."""
         self._referred: tuple[int, Array | None, Array | None] = 0, None, None
         """Of the last request: its round and models, and what the server's own data answered."""
 
@@ -124,10 +128,12 @@ class AlgorithmRun(Generic[S]):
         return sample(present, which[there], self.sampling, self._seed, round_number), away
 
     def to_evaluate(self, present: Labels) -> Request:
-        """Every client that is there and has a model is to try it."""
+        """Every client that is there is to try its model, or the initial one if it has none."""
         models, which = self.algorithm.serve(self.state, present)
-        has = which != NO_MODEL
-        return Request(EVALUATE, present[has], models, which[has])
+        if NO_MODEL in which:
+            which = np.where(which == NO_MODEL, len(models), which)
+            models = np.vstack([models, self.initial])
+        return Request(EVALUATE, present, models, which)
 
     def needs_places(self) -> bool:
         """Whether clients need a place before they can take part."""
@@ -151,8 +157,8 @@ class AlgorithmRun(Generic[S]):
             rows = members = replies.extras.get(CHOICE, np.zeros(len(replies))).astype(np.int64)
         else:
             rows = request.rows(replies.clients)
-        if request.models is models or np.array_equal(request.models, models):
-            # What was sent is what is served: a model without enough replies stays as it is.
+        if request.models is models or np.array_equal(request.models[: len(models)], models):
+            # What was sent is what is served, and maybe more: a model without enough replies stays.
             counts, self.outcome.kept = enough_replies(rows, members, self._min_replies)
         for model in self.outcome.kept:
             number = self.outcome.number

@@ -79,7 +79,7 @@ class Clients:
             if holder not in online and recognised(claimed, reply):
                 if holder is not None:
                     del self.of_node[holder]
-                self._seat(reply.node, claimed)
+                self.seat(reply.node, claimed)
                 return claimed, True
             claimed = None
         number = self._free() if claimed is None else claimed
@@ -100,10 +100,11 @@ class Clients:
         }
 
     def _join(self, node: int, client: int, round_number: int) -> None:
-        self._seat(node, client)
+        self.seat(node, client)
         self.joined[client] = round_number
 
-    def _seat(self, node: int, client: int) -> None:
+    def seat(self, node: int, client: int) -> None:
+        """Note the node of a client that is known."""
         self.of_node[node] = client
         self.node_of[client] = node
 

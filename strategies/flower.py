@@ -32,7 +32,14 @@ from tagma.strategies.algorithm_run import (
     log_failures,
 )
 from tagma.strategies.algorithms.algorithm import S
-from tagma.strategies.replies import ABSENT, Rejection, Reply, check_metrics, check_replies
+from tagma.strategies.replies import (
+    ABSENT,
+    NO_REPLY,
+    Rejection,
+    Reply,
+    check_metrics,
+    check_replies,
+)
 from tagma.wire import ARRAYS, CONFIG, ROUND, WORK, pack
 
 _log = logging.getLogger("tagma")
@@ -129,7 +136,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
-        """Every client that is there and has a model tries it."""
+        """Every client that is there tries its model."""
         self._online = set(grid.get_node_ids())
         request = self.to_evaluate(self._present())
         return self._send(self._nodes_of(request.clients), request, server_round)
@@ -279,8 +286,18 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
 
     def _check(self, replies: Sequence[Message]) -> tuple[list[Reply], list[Rejection]]:
         layout = None if self.request.work == INTRODUCE else self.layout
-        return check_replies(
-            self._asked_nodes(), replies, layout=layout, expects=self.request.expects
+        asked = self._asked_nodes()
+        away = self.away(self.outcome.number)
+        gone = {n: c for n, c in self.clients.of_node.items() if c in away and n in asked.values()}
+        usable, rejections = check_replies(
+            asked, replies, layout=layout, expects=self.request.expects
+        )
+        if not gone:
+            return usable, rejections
+        return (
+            [reply for reply in usable if reply.node not in gone],
+            [rejection for rejection in rejections if rejection.node not in gone]
+            + [Rejection(node, NO_REPLY, client) for node, client in gone.items()],
         )
 
     def _asked_nodes(self) -> dict[str, int]:

@@ -21,7 +21,7 @@ from tagma.flower_private import ErrorCode
 from tagma.layout import Layout
 from tagma.wire import ARRAYS, CLIENT, EXAMPLES, METRICS, MalformedArrays, unpack
 
-_LARGEST = {"float64": 1e150, "float32": 1e15}
+_LARGEST = {"float64": 1e150, "float32": 1e15, "float16": 6e4}
 """Entries beyond this are as useless as infinite ones: their squares overflow."""
 _ANY = 1e150
 """The same for reported numbers."""

@@ -6,8 +6,10 @@ and so on, and never otherwise: nothing of ours can shadow a user's module, or b
 """
 
 import sys
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -33,3 +35,20 @@ class _RoomFinder:
 sys.meta_path[:] = [each for each in sys.meta_path if getattr(each, "__module__", "") != __name__]
 if not (_HERE / "server").is_dir():
     sys.meta_path.insert(0, _RoomFinder)
+
+_PUBLIC = {
+    "Clustered": "tagma.server.drop_in.clustered",
+    "Robust": "tagma.server.drop_in.robust",
+}
+"""What `import tagma` offers, and where it is; imported when it is first asked for."""
+__all__ = [*_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'tagma' has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_PUBLIC]

@@ -13,7 +13,7 @@ import numpy as np
 from tagma.arrays import Array, Labels, Mask
 
 NO_MODEL = -1
-"""In `which`: this client has no model, so it is neither trained nor evaluated."""
+"""In `which`: this client has no model, so it is not trained; it tries the initial one."""
 
 SERVER = 2**31
 """The number of the server where it answers as a client does, beyond all of theirs."""
@@ -25,6 +25,8 @@ INTRODUCE, EVALUATE = "introduce", "evaluate"
 """What is asked for around it: who a client is, and how good a model is."""
 CHOICE = "choice"
 """The number that a client reports who got several models: the row of the one it went on with."""
+PERSONALISED = "personalised_"
+"""Before the name of a metric: measured after a few steps of the client's own from its model."""
 PROXIMAL = "proximal"
 """The setting of local training with FedProx's pull towards the received model."""
 

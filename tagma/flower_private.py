@@ -53,8 +53,8 @@ with private_parts():
 
 __all__ = [
     "IS_TESTED", "TESTED", "ErrorCode", "NodeInfo", "Run", "answer_from", "answer_to",
-    "array_record", "be_server", "content_of", "name_message", "numpy_array", "own_copy",
-    "private_parts",
+    "array_record", "be_server", "content_of", "is_server", "name_message", "numpy_array",
+    "own_copy", "private_parts",
 ]  # fmt: skip
 
 
@@ -62,6 +62,14 @@ def be_server(node: int) -> None:
     """Let this process send messages as a server: Flower reads the sender from global variables."""
     TaskIdentity.task_id = TaskIdentity.run_id = 1
     TaskIdentity.node_id = node
+
+
+def is_server() -> bool:
+    """Whether this process can send messages."""
+    try:
+        return bool(TaskIdentity.run_id)
+    except RuntimeError:  # nobody has said so yet
+        return False
 
 
 def name_message(message: Message, name: str) -> None:

@@ -78,8 +78,11 @@ class Layout:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """That of the vector: float32 if all parameters are, so that nothing is widened."""
-        return np.result_type(*(np.dtype(part.dtype) for part in self.parameters))
+        """That of the vector: float32 if all parameters are, so that nothing is widened.
+
+        Half precision is too little for distances: it is widened, and narrowed when it is sent.
+        """
+        return np.result_type(np.float32, *(np.dtype(part.dtype) for part in self.parameters))
 
     def vector(self, named: Named) -> Array:
         """The parameters as one vector."""

@@ -28,11 +28,12 @@ from tagma.override_hints import hint
 from tagma.plugins import checked, unknown
 
 GROUPS = (
-    "task", "solver", "strategy", "clustering", "aggregation", "optimiser", "training", "attack",
-    "engine", "tracking",
+    "task", "model", "solver", "strategy", "clustering", "aggregation", "optimiser", "training",
+    "attack", "engine", "tracking",
 )  # fmt: skip
 RENAMED = {
     "task.machines": "task.clients",
+    "task.hidden": "model.hidden",
     "attack.machines": "attack.clients",
     "clustering.assumed_fraction": "clustering.fraction",
     "quarantine": "strategy.quarantine",
@@ -54,6 +55,14 @@ class Sampling(BaseModel):
     fraction: Annotated[float, Gt(0), Le(1)]
 
 
+class Personalise(BaseModel):
+    """What a client does to the model that it is served before it tries it once more."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    steps: Annotated[int, Ge(0)]
+
+
 class Settings(BaseModel):
     """The composed configuration: top-level values as attributes, groups as mappings.
 
@@ -71,6 +80,8 @@ class Settings(BaseModel):
     round_timeout: Annotated[float, Gt(0)]
     min_replies: Annotated[int, Ge(1)]
     sampling: "Sampling"
+    absence: Mapping[str, Any]
+    personalise: "Personalise"
     device: Literal["cpu", "cuda", "auto"]
     checkpoint_every: Annotated[int, Ge(0)]
     resume: bool

@@ -27,10 +27,11 @@ class Data:
 
 @dataclass(frozen=True)
 class Truth:
-    """What a task with planted clusters knows and no strategy may see."""
+    """What a task knows of its clients and no strategy may see."""
 
     labels: Labels
-    """The cluster that each client's data come from, shape (m,); -1 for none."""
+    """The cluster that each client's data come from, shape (m,); -1 for none, or where nobody knows
+    of any."""
     centres: Array | None = None
     """The risk minimiser of each cluster, shape (K, d), where there is one that is known."""
 
@@ -38,6 +39,11 @@ class Truth:
         """The centres of a task that has them."""
         assert self.centres is not None
         return self.centres
+
+    @property
+    def knows_clusters(self) -> bool:
+        """Whether there are clusters that are known, not only who is honest."""
+        return bool((self.labels >= 0).any())
 
     @property
     def k(self) -> int:
@@ -99,6 +105,12 @@ def layout_of(task: Task) -> Layout:
     return Layout.of(task.initial(), getattr(task, "buffers", ()))
 
 
+def true_clusters(task: Task) -> Truth | None:
+    """The truth, if clusters are part of it."""
+    truth = task.truth()
+    return truth if truth is not None and truth.knows_clusters else None
+
+
 @runtime_checkable
 class LeastSquares(Task, Protocol):
     """A task whose loss is (<x, w> - y)^2 / 2, so that its local models have a closed form."""
@@ -150,6 +162,22 @@ class WithBuffers(Task, Protocol):
 
     def evaluate_with(self, model: Array, buffers: Named, data: Data) -> Mapping[str, float]:
         """`evaluate` with these buffers."""
+
+
+@runtime_checkable
+class WithStateDict(Task, Protocol):
+    """A task whose models have names of their own, such as those of a torch module."""
+
+    def state_dict(self, model: Array, buffers: Named) -> Named:
+        """All arrays of a model as the module loads them."""
+
+
+@runtime_checkable
+class WithOwnData(Task, Protocol):
+    """A task in which a deployed node may have a file or folder of its own."""
+
+    def with_data(self, path: str) -> Task:
+        """The same task where every client holds that."""
 
 
 @runtime_checkable

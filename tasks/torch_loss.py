@@ -20,7 +20,7 @@ from tagma.arrays import Array
 from tagma.errors import SettingError
 from tagma.tasks.stack import Stack, Stackable
 from tagma.tasks.task import Data
-from tagma.tasks.torch_stack import in_parts, vmap_works
+from tagma.tasks.torch_stack import in_parts, some_examples, vmap_works
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,7 +79,8 @@ class TorchLoss(ABC):
     @cached_property
     def stackable(self) -> bool:
         """Whether torch can compute this loss for many clients at once."""
-        return vmap_works(cast(Stackable, self))
+        task = cast(Stackable, self)
+        return vmap_works(task, some_examples(task))
 
     def gradients(self, models: Array, stack: Stack) -> Array:
         """`gradient` of every client."""

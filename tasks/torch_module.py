@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagma.arrays import Array
 from tagma.layout import Layout, Named
@@ -31,7 +32,7 @@ from tagma.rng import stream
 from tagma.tasks.stack import Stack, Stackable
 from tagma.tasks.task import Better, Data, Task, layout_of
 from tagma.tasks.torch_loss import device_of, torch_on_one_thread
-from tagma.tasks.torch_stack import in_parts, vmap_works
+from tagma.tasks.torch_stack import in_parts, some_examples, vmap_works
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -56,13 +57,12 @@ class TorchModule(ABC):
         return torch_on_one_thread().nn.functional.cross_entropy(outputs, targets)
 
     def torch_metrics(self, outputs: "Tensor", targets: "Tensor") -> "dict[str, Tensor]":
-        """The metrics beside the loss, each a mean over the examples: the share classified well."""
+        """The metrics beside the loss: the share that is classified well."""
         return {"accuracy": (outputs.argmax(dim=1) == targets).double().mean()}
 
     def initial(self) -> Named:
         """The state_dict of the module as arrays."""
-        arrays = self._arrays()
-        return {name: arrays[name].detach().cpu().numpy().copy() for name in arrays}
+        return {name: array.copy() for name, array in _numpy(self._arrays()).items()}
 
     @cached_property
     def buffers(self) -> tuple[str, ...]:
@@ -92,33 +92,42 @@ class TorchModule(ABC):
         arrays = self._parameters(point) | self._buffers(buffers)
         self._module.train(len(data) > 1 or not self.buffers)
         with self._randomness(crc32(data.inputs.tobytes(), crc32(_sample(model).tobytes()))):
-            loss = self.torch_loss(*self._outputs(arrays, data))
+            outputs = self._call(arrays, self._numbers(data.inputs))
+            loss = self.torch_loss(outputs, self._numbers(data.targets))
         (gradient,) = torch.autograd.grad(loss, point)
-        after = {name: arrays[name].detach().cpu().numpy() for name in self.buffers}
-        return gradient.cpu().numpy(), after
+        after = {name: arrays[name] for name in self.buffers}
+        return gradient.cpu().numpy(), _numpy(after)
 
     def evaluate_with(self, model: Array, buffers: Named, data: Data) -> dict[str, float]:
-        """Loss and metrics, in evaluation mode."""
+        """Loss and metrics, in evaluation mode; nobody knows how good it is on nothing."""
+        if not len(data):
+            return dict.fromkeys(self.metrics, float("nan"))
         torch = torch_on_one_thread()
-        sums = dict.fromkeys(self.metrics, 0.0)
-        self._module.eval()
         with torch.inference_mode():
-            arrays = self._parameters(self._tensor(model)) | self._buffers(buffers)
-            for start in range(0, len(data), EXAMPLES_AT_ONCE):
-                rows = slice(start, start + EXAMPLES_AT_ONCE)
-                part = Data(data.inputs[rows], data.targets[rows])
-                outputs, targets = self._outputs(arrays, part)
-                found = self.torch_metrics(outputs, targets)
-                found["loss"] = self.torch_loss(outputs, targets)
-                for name in sums:
-                    sums[name] += float(found[name]) * len(part)
-        count = len(data) or float("nan")  # nobody knows how good it is on nothing
-        return {name: value / count for name, value in sums.items()}
+            outputs, targets = self._said(model, buffers, data.inputs), self._numbers(data.targets)
+            found = self.torch_metrics(outputs, targets)
+            found["loss"] = self.torch_loss(outputs, targets)
+        return {name: float(found[name]) for name in self.metrics}
+
+    def outputs(self, model: Array, buffers: Named, inputs: NDArray[Any]) -> Array:
+        """What the module makes of inputs, in evaluation mode."""
+        with torch_on_one_thread().inference_mode():
+            return self._said(model, buffers, inputs).cpu().numpy()
+
+    def state_dict(self, model: Array, buffers: Named) -> dict[str, NDArray[Any]]:
+        """All arrays as the module's `load_state_dict` takes them, second names included."""
+        named = self._layout.named(model, {**_numpy(self._first_buffers), **buffers})
+        names = {own.data_ptr(): name for name, own in reversed(self._arrays().items())}
+        return {
+            name: named[name if name in named else names[own.data_ptr()]]
+            for name, own in self._module.state_dict().items()
+        }
 
     @cached_property
     def stackable(self) -> bool:
         """Whether torch can do it for many clients at once: no buffers, nothing random."""
-        return not self.buffers and vmap_works(cast(Stackable, self))
+        task = cast(Stackable, self)
+        return not self.buffers and vmap_works(task, some_examples(task))
 
     def gradients(self, models: Array, stack: Stack) -> Array:
         """`gradient` of every client."""
@@ -138,9 +147,7 @@ class TorchModule(ABC):
 
     def _loss_at(self, point: "Tensor", inputs: "Tensor", targets: "Tensor") -> "Tensor":
         """The mean loss of a module without buffers."""
-        functional_call = torch_on_one_thread().func.functional_call
-        outputs = functional_call(self._module, self._parameters(point), (inputs,))
-        return self.torch_loss(outputs, targets)
+        return self.torch_loss(self._call(self._parameters(point), inputs), targets)
 
     @cached_property
     def _module(self) -> "nn.Module":
@@ -191,14 +198,22 @@ class TorchModule(ABC):
             for name, own in self._first_buffers.items()
         }
 
-    def _outputs(self, arrays: "dict[str, Tensor]", data: Data) -> "tuple[Tensor, Tensor]":
-        """The module's outputs and the targets; numbers in the precision of the model."""
-        torch = torch_on_one_thread()
-        inputs, targets = (
-            self._tensor(array.astype(self._layout.dtype) if array.dtype.kind == "f" else array)
-            for array in (data.inputs, data.targets)
-        )
-        return torch.func.functional_call(self._module, arrays, (inputs,)), targets
+    def _said(self, model: Array, buffers: Named, inputs: NDArray[Any]) -> "Tensor":
+        """The module's outputs in evaluation mode, so many inputs at a time."""
+        self._module.eval()
+        arrays = self._parameters(self._tensor(model)) | self._buffers(buffers)
+        parts = [inputs[i : i + EXAMPLES_AT_ONCE] for i in range(0, len(inputs), EXAMPLES_AT_ONCE)]
+        return torch_on_one_thread().cat([self._call(arrays, self._numbers(p)) for p in parts])
+
+    def _call(self, arrays: "dict[str, Tensor]", inputs: "Tensor") -> "Tensor":
+        functional_call = torch_on_one_thread().func.functional_call
+        outputs: Tensor = functional_call(self._module, arrays, (inputs,))
+        return outputs
+
+    def _numbers(self, array: NDArray[Any]) -> "Tensor":
+        """Inputs or targets, in the precision of the model."""
+        precise = array.dtype.kind == "f"
+        return self._tensor(array.astype(self._layout.dtype) if precise else array)
 
     def _tensor(self, array: Array) -> "Tensor":
         """A copy on the device."""
@@ -219,6 +234,10 @@ class TorchModule(ABC):
         finally:
             for generator, state in zip(generators, states, strict=True):
                 generator.set_state(state)
+
+
+def _numpy(tensors: "Mapping[str, Tensor]") -> Named:
+    return {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
 
 
 def _sample(model: Array) -> Array:

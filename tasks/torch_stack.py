@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tagma.arrays import Array, Labels
 from tagma.tasks.stack import Stack, Stackable
-from tagma.tasks.task import Data, layout_of
+from tagma.tasks.task import Data, Task, layout_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,10 +51,14 @@ def in_parts(
     return found
 
 
-def vmap_works(task: Stackable) -> bool:
+def some_examples(task: Task) -> Data:
+    """Those of the first client that has any."""
+    return next((d for d in map(task.train, range(task.clients)) if len(d)), task.train(0))
+
+
+def vmap_works(task: Stackable, data: Data) -> bool:
     """Whether the gradients of a few clients at once are those of one after the other."""
-    data = next((d for d in map(task.train, range(task.clients)) if len(d)), None)
-    if data is None:
+    if not len(data):
         return False
     two = Data(data.inputs[:2], data.targets[:2])
     layout = layout_of(task)

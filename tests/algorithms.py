@@ -8,6 +8,8 @@ ALGORITHMS = {
     "fedavg": ("strategy=fedavg",),
     "fedprox": ("strategy=fedprox", "optimiser=local", "optimiser.step=0.1"),
     "ifca": ("strategy=ifca", "strategy.k=2", "optimiser.step=0.3"),
+    "cfl": ("strategy=cfl", "optimiser.step=0.3"),
+    "threshold": ("strategy=threshold", "strategy.quantile=0.5", "optimiser.step=0.3"),
     "local": ("strategy=local",),
     "oracle": ("strategy=oracle",),
 }

@@ -34,4 +34,6 @@ class Mimic(OmniscientAttack):
             return self.which % len(honest)
         centred = honest - honest.mean(axis=0)
         sides, lengths, _ = np.linalg.svd(centred, full_matrices=False)
-        return int(np.abs(sides[:, 0] * lengths[0]).argmax())
+        extent = np.abs(sides[:, 0] * lengths[0])
+        # Two alone are equally far out; rounding must not choose between them.
+        return int(np.flatnonzero(extent >= extent.max() * (1 - 1e-9))[0])

@@ -1,8 +1,8 @@
 """Attacks of the literature, which know one global model, against one model per cluster.
 
 Byzantine clients that act on the same model conspire against the honest clients that do: those who
-received it or, where local models are asked for and all begin with the same one, those of the group
-whose data they were given.
+received it or, where local models are asked for and all begin with the same one, or everybody has a
+model of its own, those of the group whose data they were given.
 """
 
 from abc import abstractmethod

@@ -17,9 +17,8 @@ from tagma.errors import TagmaError
 from tagma.launch.run import check
 from tagma.override import key_of
 from tagma.plugins import TARGET
-from tagma.server.results.scores import scores_of
+from tagma.server.results.score_choice import scores_of_run
 from tagma.settings import Settings, compose, compose_seeds
-from tagma.tasks.task_choice import task_of
 
 _BASE = ("evaluate=false", "oracle=false", "checkpoint_every=0")
 """What a grid does without, unless the plan says otherwise or its metric needs it."""
@@ -108,8 +107,8 @@ class _Composer:
         """Whether clients would have to measure what the grid asks for, and do not by default."""
         if settings.evaluate or "evaluate" in self._chosen:
             return False
-        known = {score.name for score in scores_of(task_of(settings), evaluated=False)}
-        metrics = {score.name for score in scores_of(task_of(settings))}
+        known = {score.name for score in scores_of_run(settings, evaluated=False)}
+        metrics = {score.name for score in scores_of_run(settings)}
         return bool(self._measured & (metrics - known)) or (self._metric is None and not known)
 
     def check_all_used(self) -> None:

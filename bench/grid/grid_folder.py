@@ -9,7 +9,7 @@ import yaml
 from tagma.atomic_file import whole_file
 from tagma.bench.cell_identity import versions
 from tagma.bench.grid.expand import GridPoint
-from tagma.bench.grid.plan import MISCLUSTERING, Plan
+from tagma.bench.grid.plan import Plan
 from tagma.bench.grid.table_files import write_table
 from tagma.bench.grid.table_rows import (
     ITERATIONS,
@@ -22,6 +22,7 @@ from tagma.bench.grid.table_rows import (
     timing_rows,
 )
 from tagma.bench.runner import Outcome
+from tagma.server.results.cluster_scores import CLUSTERING
 
 
 def write_results(
@@ -49,8 +50,8 @@ def _about(
         "title": plan.title,
         "command": command,
         "metric": plan.metric,
-        "metrics": [*plan.scores, MISCLUSTERING],
-        "better": dict(plan.scores),
+        "metrics": [*plan.scores, *CLUSTERING],
+        "better": {**plan.scores, **CLUSTERING},
         "axes": [
             {
                 "key": axis.key,

@@ -1,16 +1,17 @@
-"""What a grid ranks by: any score that the runs of all its cells end with, or the misclustering."""
+"""What a grid ranks by: a score that the runs of all its cells end with, or of their clusters."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from tagma.bench.grid.expand import GridPoint
-from tagma.bench.grid.plan import MISCLUSTERING, Plan
+from tagma.bench.grid.plan import Plan
 from tagma.bench.grid.table_rows import NUMBERS
 from tagma.errors import SettingError, TagmaError
 from tagma.override import key_of
-from tagma.server.results.scores import scores_of
+from tagma.server.results.cluster_scores import CLUSTERING
+from tagma.server.results.score_choice import scores_of_run
 from tagma.settings import Settings
-from tagma.tasks.task import Better
+from tagma.tasks.task import Better, true_clusters
 from tagma.tasks.task_choice import task_of
 
 
@@ -24,11 +25,11 @@ def with_metric(plan: Plan, points: Sequence[GridPoint]) -> Plan:
     # What clients would measure, had the grid asked for it, unless the user does not want that.
     asked = not any(key_of(text) == "evaluate" for text in plan.common)
     possible = _shared([_ways(one, asked or one.evaluate) for one in tasks])
-    if all(task_of(one).truth() is not None for one in tasks):
-        possible.append(MISCLUSTERING)
+    if all(true_clusters(task_of(one)) is not None for one in tasks):
+        possible += CLUSTERING
     known = [_ways(one, one.evaluate) for one in tasks]
     scores = {name: way for ways in known for name, way in ways.items()}
-    measured = [*_shared(known), *(name for name in possible if name == MISCLUSTERING)]
+    measured = [*_shared(known), *(name for name in possible if name in CLUSTERING)]
     metric = plan.metric or next(iter(measured), None)
     if metric is None:
         raise TagmaError("bench.metric: these cells have no score in common; compare them apart")
@@ -49,7 +50,7 @@ def with_metric(plan: Plan, points: Sequence[GridPoint]) -> Plan:
 
 def _ways(settings: Settings, evaluated: bool) -> dict[str, Better]:
     """The scores of such a run, and which way is good."""
-    return {one.name: one.better for one in scores_of(task_of(settings), evaluated=evaluated)}
+    return {one.name: one.better for one in scores_of_run(settings, evaluated=evaluated)}
 
 
 def _shared(scores: Sequence[dict[str, Better]]) -> list[str]:

@@ -10,6 +10,7 @@ from pyarrow import parquet
 
 from tagma.atomic_file import whole_file
 from tagma.bench.cell_identity import LIBRARIES
+from tagma.server.results.cluster_scores import CLUSTERING
 
 TEXT, WHOLE, NUMBER = "text", "whole", "number"
 Columns = dict[str, str]
@@ -21,7 +22,7 @@ COUNTS: Columns = dict.fromkeys(
 PROVENANCE: Columns = dict.fromkeys(("config", "code", "version", "python", *LIBRARIES), TEXT)
 OUTCOME: Columns = {"seed": WHOLE, "status": TEXT, "reason": TEXT}
 RESERVED = frozenset(
-    {"cell", "estimation_error", "misclustering", "oracle_error", "error_without_byzantine"}
+    {"cell", "estimation_error", "oracle_error", "error_without_byzantine", *CLUSTERING}
     | {"without_byzantine", *OUTCOME, *COUNTS, *PROVENANCE}
 )
 """The columns of every grid's table: no axis may have such a name, nor that of another score."""

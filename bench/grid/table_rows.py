@@ -22,6 +22,7 @@ from tagma.bench.grid.table_files import (
 )
 from tagma.bench.runner import Outcome
 from tagma.report.bench_reading import GENERAL_REFERENCE, REFERENCE
+from tagma.server.results.cluster_scores import CLUSTERING
 from tagma.server.results.scores import ERRORS
 
 TIMINGS: Columns = {
@@ -43,7 +44,7 @@ def table_columns(plan: Plan) -> Columns:
         names = [value.name for value in axis.values]
         numbers = all(isinstance(n, int | float) and not isinstance(n, bool) for n in names)
         own[axis.key] = NUMBER if numbers else TEXT
-    beside = (MISCLUSTERING, _oracle(plan), _reference(plan))
+    beside = (*CLUSTERING, _oracle(plan), _reference(plan))
     scores = dict.fromkeys((*plan.scores, *beside), NUMBER)
     return {"cell": TEXT} | own | OUTCOME | scores | COUNTS | PROVENANCE
 
@@ -54,7 +55,7 @@ def round_columns(plan: Plan) -> Columns:
 
 
 def _oracle(plan: Plan) -> str:
-    return ORACLE if plan.metric in (ERROR, MISCLUSTERING) else f"oracle_{plan.metric}"
+    return ORACLE if plan.metric in (ERROR, *CLUSTERING) else f"oracle_{plan.metric}"
 
 
 def _reference(plan: Plan) -> str:
@@ -128,7 +129,7 @@ def numbers_of(metrics: Mapping[str, Any]) -> Row:
     clusters = metrics["clusters"]
     return {
         **{name: _value(name, score["value"]) for name, score in metrics["scores"].items()},
-        MISCLUSTERING: metrics["misclustering"],
+        **{name: metrics[name] for name in CLUSTERING},
         ORACLE: metrics["oracle_error"],
         "clusters_found": len(clusters),
         "replies_used": metrics["replies"]["used"],

@@ -4,6 +4,7 @@ It becomes `flower-supernode` with a connection over TLS, the node's own key, an
 client that it plays. Clients are started by `tagma.launch.deploy.executor`.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -40,6 +41,9 @@ def main(arguments: list[str]) -> None:
         "--byzantine", action="store_true", help="run the attack of the settings, whatever number"
     )
     role.add_argument("--honest", action="store_true", help="never run it")
+    parser.add_argument(
+        "--data-path", metavar="PATH", help="the client's own examples, for task=images or table"
+    )
     parser.add_argument("--port", type=int, default=9094, help="for its own clients, on loopback")
     given = parser.read(arguments)
     for name in (CA, KEY):
@@ -53,6 +57,7 @@ def main(arguments: list[str]) -> None:
         port=given.port,
         # With neither, the settings decide by the number, as in a simulation.
         byzantine=True if given.byzantine else False if given.honest else None,
+        data_path=given.data_path,
     )
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     # The image has the folder ready, since its containers can execute nothing that they write.
@@ -67,12 +72,21 @@ def main(arguments: list[str]) -> None:
 
 
 def node_command(
-    keys: Path, superlink: str, *, number: int, of: int, port: int, byzantine: bool | None = None
+    keys: Path,
+    superlink: str,
+    *,
+    number: int,
+    of: int,
+    port: int,
+    byzantine: bool | None = None,
+    data_path: str | None = None,
 ) -> list[str]:
     """The command line of a SuperNode."""
     config = f"partition-id={number} num-partitions={of}"
     if byzantine is not None:
         config += f" byzantine={str(byzantine).lower()}"
+    if data_path is not None:
+        config += f" data-path={json.dumps(os.path.abspath(data_path))}"
     return [
         "flower-supernode",
         *("--superlink", superlink, "--root-certificates", str(keys / CA)),

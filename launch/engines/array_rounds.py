@@ -20,7 +20,7 @@ from tagma.strategies.algorithm_run import (
     log_failures,
 )
 from tagma.strategies.algorithms.algorithm import S
-from tagma.strategies.replies import Rejection, check_arrays
+from tagma.strategies.replies import NO_REPLY, Rejection, check_arrays
 
 _FIRST = 1
 
@@ -61,6 +61,8 @@ class ArrayRun(AlgorithmRun[S]):
         self._count(request)
         outcome.work = request.work
         answers = clients.answer(number, request, lambda row: self.buffers_sent(request, row))
+        away = self.away(number).intersection(request.clients.tolist())
+        answers.failures |= dict.fromkeys(away, (NO_REPLY, ""))
         came, failed = answers.replies_that_came, answers.failures
         replies, dropped = check_arrays(came, request.expects, answers.buffers)
         if collusion is not None:
@@ -91,7 +93,7 @@ class ArrayRun(AlgorithmRun[S]):
         started = perf_counter()
         request = self.to_evaluate(self.clients.numbers)
         self._count(request)
-        self.outcome.evaluations = clients.evaluate(request, self.buffers_of)
+        self.outcome.evaluations = clients.evaluate(self.outcome.number, request, self.buffers_of)
         self.outcome.evaluation_seconds = perf_counter() - started
 
     def _count(self, request: Request) -> None:

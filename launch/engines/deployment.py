@@ -28,6 +28,7 @@ class Deployment:
         *,
         clients: int,
         local_nodes: Annotated[int, Ge(1)] | None,
+        data_path: str | None = None,
         address: str | None,
         root_certificates: str | None,
         results: str | None,
@@ -38,12 +39,17 @@ class Deployment:
             )
         if local_nodes is not None and local_nodes != clients:
             raise SettingError("engine.local_nodes", local_nodes, f"must be task.clients={clients}")
+        if data_path is not None and local_nodes is None:
+            raise SettingError(
+                "engine.data_path", data_path, "is for local nodes; others: tagma node --data-path"
+            )
         if address is not None:
             if root_certificates is None:
                 raise SettingError("engine.root_certificates", "null", "name the CA's certificate")
             if not Path(root_certificates).is_file():
                 raise SettingError("engine.root_certificates", root_certificates, "is not a file")
         self.local_nodes = local_nodes
+        self.data_path = data_path
         self.address = address
         self.root_certificates = root_certificates
         self.results = results
@@ -56,7 +62,7 @@ class Deployment:
         with guarded() as shelter, log.open("a", encoding="utf-8", buffering=1) as output:
             try:
                 if self.local_nodes is not None:
-                    with loopback(shelter, self.local_nodes, output) as superlink:
+                    with loopback(shelter, self.local_nodes, output, self.data_path) as superlink:
                         run_app(superlink, overrides, on_events(observer), output)
                 else:
                     assert self.address is not None

@@ -18,6 +18,7 @@ import tomli_w
 from tagma import __version__
 from tagma.errors import EngineError
 from tagma.launch.engines.superlink import CONNECTION, SuperLink
+from tagma.override import key_of
 from tagma.server.results.events import Observer, parse_event
 from tagma.settings import Settings, join_overrides
 
@@ -30,6 +31,8 @@ CAUSE = re.compile(r"An exception occur+ed ?!! (.+)")  # both spellings are Flow
 STARTED = re.compile(r"Successfully started run (\d+)")
 FINISHED = "finished:"
 PAUSE_SECONDS = 1.0
+_PATHS = ("task.data", "task.dataset.data_files", "task.dataset.data_dir")
+"""Settings that name files."""
 PATIENCE_SECONDS = 180.0
 """How long a SuperLink that does not answer is waited for, for example while it restarts."""
 
@@ -72,7 +75,19 @@ def placed(settings: Settings, folder: Path | str) -> list[str]:
     place = folder if isinstance(folder, str) else str(folder.resolve())
     resume = ["resume=true"] if settings.resume else []
     kept = [text for text in settings.overrides if not text.startswith(("output=", "resume="))]
+    if not isinstance(folder, str):
+        kept = [_with_whole_path(text) for text in kept]
     return [*kept, *resume, f"output={_quoted(place)}"]
+
+
+def _with_whole_path(override: str) -> str:
+    """Data of this computer, whose clients run in another working folder."""
+    key, _, value = override.partition("=")
+    path = Path(value.strip("'\""))
+    there = path.exists() or ("{" in path.name and path.parent.is_dir())
+    if key_of(override) not in _PATHS or not value or not there:
+        return override
+    return f"{key}={_quoted(str(path.resolve()))}"
 
 
 def on_events(observer: Observer) -> Callable[[str], None]:

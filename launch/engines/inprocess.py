@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge
-from threadpoolctl import threadpool_limits
 
 from tagma.client.app import app as client_app
 from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.launch.engines.small_arrays import quick_at_small_arrays
 from tagma.server.federation import run_federation
 from tagma.server.results.events import Observer
 from tagma.settings import Settings, join_overrides
@@ -17,12 +17,8 @@ from tagma.tasks.task_choice import task_of
 def run(
     settings: Settings, folder: Path, observer: Observer, *, threads: Annotated[int, Ge(1)] = 1
 ) -> None:
-    """Run the federation and leave its results in the folder.
-
-    Clients' matrices are small: more BLAS threads than one cost more than they bring, above all
-    where there is other work to do.
-    """
+    """Run the federation and leave its results in the folder."""
     overrides = join_overrides(settings.overrides)
     grid = InProcessGrid(client_app, task_of(settings).clients, overrides)
-    with threadpool_limits(threads, user_api="blas"):
+    with quick_at_small_arrays(threads):
         run_federation(grid, settings, folder, [observer])

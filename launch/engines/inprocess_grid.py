@@ -5,7 +5,7 @@ message, as it would over a network, so that no client can change what another o
 immutable, so copying what is around them is enough.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import count
 
@@ -26,12 +26,23 @@ _SERVER_NODE = 1
 _FIRST_CLIENT_NODE = 2
 
 Client = Callable[[Message, Context], Message]
+ConfigValue = bool | float | int | str
 
 
 class InProcessGrid(Grid):
-    """A grid of `clients` clients that take turns; one such run per process at a time."""
+    """A grid of `clients` clients that take turns; one such run per process at a time.
 
-    def __init__(self, client: Client, clients: int, overrides: str) -> None:
+    `overrides` are those of our own apps; `run_config` is what any app's own settings are.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        clients: int,
+        overrides: str = "",
+        *,
+        run_config: Mapping[str, ConfigValue] | None = None,
+    ) -> None:
         be_server(_SERVER_NODE)
         self._client = client
         self._run = Run.create_empty(run_id=1)
@@ -43,7 +54,7 @@ class InProcessGrid(Grid):
                 node_id=_FIRST_CLIENT_NODE + client,
                 node_config={"partition-id": client, "num-partitions": clients},
                 state=RecordDict(),
-                run_config={"overrides": overrides},
+                run_config={"overrides": overrides, **(run_config or {})},
             )
             for client in range(clients)
         }

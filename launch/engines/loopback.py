@@ -74,8 +74,13 @@ class Keeper:
 
 
 @contextmanager
-def loopback(shelter: Shelter, nodes: int, output: IO[str]) -> Iterator[SuperLink]:
-    """A SuperLink with so many nodes; the shelter ends the processes."""
+def loopback(
+    shelter: Shelter, nodes: int, output: IO[str], data_path: str | None = None
+) -> Iterator[SuperLink]:
+    """A SuperLink with so many nodes; the shelter ends the processes.
+
+    `data_path` is where each has its examples, `{client}` in it the node's number.
+    """
     keys, port, proxy_port = shelter.folder / "keys", free_port(), free_port()
     address, here = f"127.0.0.1:{port}", ["localhost", "127.0.0.1"]
     make_keys(keys, nodes=nodes, superlink=here, proxy=here)
@@ -112,7 +117,9 @@ def loopback(shelter: Shelter, nodes: int, output: IO[str]) -> Iterator[SuperLin
             superlink.env,
         )
         for number in range(nodes):
-            _start_node(keeper, superlink, keys, shims, f"127.0.0.1:{proxy_port}", number, nodes)
+            data = None if data_path is None else data_path.replace("{client}", str(number))
+            place = f"127.0.0.1:{proxy_port}"
+            _start_node(keeper, superlink, keys, shims, place, number, nodes, data)
         keeper.watch()
         yield superlink
     finally:
@@ -137,12 +144,14 @@ def _start_node(
     address: str,
     number: int,
     nodes: int,
+    data_path: str | None,
 ) -> None:
     """Each node has a home of its own: Flower unpacks the app there."""
     home = keys.parent / "homes" / str(number)
     home.mkdir(parents=True)
     env = node_environment(superlink.env, shims) | {"FLWR_HOME": str(home)}
     command = node_command(
-        keys / f"node-{number}", address, number=number, of=nodes, port=free_port()
-    )
+        keys / f"node-{number}", address,
+        number=number, of=nodes, port=free_port(), data_path=data_path,
+    )  # fmt: skip
     keeper.start([command_path(command[0], env), *command[1:]], env)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge
-from threadpoolctl import threadpool_limits
 
 from tagma.client.stacked_clients import StackedClients
 from tagma.launch.engines.array_rounds import ArrayRun
+from tagma.launch.engines.small_arrays import quick_at_small_arrays
 from tagma.server.federation import conduct
 from tagma.server.results.events import Observer
 from tagma.settings import Settings
@@ -21,7 +21,7 @@ def run(
     settings: Settings, folder: Path, observer: Observer, *, threads: Annotated[int, Ge(1)] = 1
 ) -> None:
     """Run the federation and leave its results in the folder."""
-    with threadpool_limits(threads, user_api="blas"):
+    with quick_at_small_arrays(threads):
         clients = StackedClients(settings)
         conduct(
             settings, folder, [observer], "vectorised", ArrayRun,

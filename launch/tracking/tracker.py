@@ -106,6 +106,7 @@ def final_numbers(metrics: dict[str, Any]) -> dict[str, float]:
     """The numbers that sum up a run, those that are known."""
     named = {
         "misclustering": metrics["misclustering"],
+        "ari": metrics["ari"],
         **{name: score["value"] for name, score in metrics["scores"].items()},
         **{
             f"oracle_{'error' if name == 'estimation_error' else name}": score["value"]

@@ -4,12 +4,18 @@ Found and true clusters are matched one to one by the Hungarian method. Matching
 with its nearest model instead would hide clusters that were lost.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from tagma.arrays import Array, Labels, Mask
+from tagma.tasks.task import Better
 
 _HUGE = np.finfo(np.float64).max
+
+CLUSTERING: Mapping[str, Better] = {"misclustering": "low", "ari": "high"}
+"""What a run with true clusters says of those that it found, and which way is good."""
 
 
 def misclustering(found: Labels, true: Labels) -> float:
@@ -21,6 +27,34 @@ def misclustering(found: Labels, true: Labels) -> float:
         return 0.0
     overlap, rows, columns = _matched(found, true)
     return float(1 - overlap[rows, columns].sum() / len(found))
+
+
+def adjusted_rand_index(found: Labels, true: Labels) -> float:
+    """How far two groupings agree on which pairs of clients are together, beyond chance.
+
+    With n_ij clients in found cluster i and true cluster j and C(n) = n (n - 1) / 2 (Hubert and
+    Arabie, 1985):
+
+        (sum C(n_ij) - E) / ((sum C(n_i.) + sum C(n_.j)) / 2 - E),
+        E = sum C(n_i.) sum C(n_.j) / C(n)
+
+    1 for equal groupings, 0 on average for random ones. A negative found label is a client on its
+    own. Groupings that leave nothing to agree on, such as one cluster each, are equal.
+    """
+    alone = found < 0
+    found = np.where(alone, found.max(initial=-1) + np.cumsum(alone), found)
+    _, rows = np.unique(found, return_inverse=True)
+    _, columns = np.unique(true, return_inverse=True)
+    if not len(found):
+        return 1.0
+    overlap = _overlap(rows, columns, (rows.max() + 1, columns.max() + 1))
+    both, ours, theirs, every = (
+        float((counts * (counts - 1)).sum() / 2)
+        for counts in (overlap, overlap.sum(1), overlap.sum(0), overlap.sum())
+    )
+    expected = ours * theirs / every if every else 0.0
+    most = (ours + theirs) / 2
+    return 1.0 if most == expected else (both - expected) / (most - expected)
 
 
 def clusterwise_misclustering(found: Labels, true: Labels, trimmed: Mask | None = None) -> float:

@@ -29,7 +29,7 @@ def clustering_scores(state: Clustered, seen: Seen) -> dict[str, list[float | No
 
     None where the truth, or what the method did on its way, is not known.
     """
-    if seen.truth is None:
+    if seen.truth is None or not seen.truth.knows_clusters:
         return dict.fromkeys(PER_ITERATION)
     clustering = state.clustering
     clients = state.clients[state.joined == 1]

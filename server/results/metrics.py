@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from tagma import __version__
-from tagma.exchange import NO_MODEL
+from tagma.exchange import NO_MODEL, PERSONALISED
+from tagma.server.results.client_metrics import LOSS, summary_of_metrics
 from tagma.server.results.cluster_verdicts import mostly_excluded, screened
 from tagma.server.results.clustering_record import (
     PER_ITERATION,
@@ -17,7 +18,7 @@ from tagma.server.results.detection import detection
 from tagma.server.results.named_settings import name_of, named_settings
 from tagma.server.results.participation import notices_of, participation_of
 from tagma.server.results.recorder import Recorder
-from tagma.server.results.scores import ERRORS, LOSS, ClientMean, spread_over_clients
+from tagma.server.results.scores import ERRORS
 from tagma.server.screening_settings import (
     no_reply_check,
     notices_of_balls,
@@ -60,6 +61,7 @@ def summarise(
         score.name: [event.scores[score.name] for event in recorder.events]
         for score in recorder.scores
     }
+    measured = summary_of_metrics(seen, recorder.scores, curves)
     rejected: Counter[str] = sum(recorder.rejected.values(), Counter())
     clusters = _clusters(settings, recorder, found)
     screening = NOBODY if found is None else screened(found)
@@ -68,6 +70,7 @@ def summarise(
     diverged = errors is not None and errors[-1] is None
     return {
         "misclustering": recorder.misclustering(),
+        "ari": recorder.ari(),
         **(dict.fromkeys(PER_ITERATION) if found is None else clustering_scores(found, seen)),
         "estimation_error": errors[-1] if errors else None,
         "estimation_error_per_round": errors,
@@ -78,16 +81,16 @@ def summarise(
         ),
         "attack_success": None,
         "accuracy": None,
-        **{
-            score.name: spread_over_clients(seen, score.name, score.better)
-            | {"per_round": curves[score.name]}
-            for score in recorder.scores
-            if isinstance(score, ClientMean) and score.name != LOSS
-        },
+        "personalised": {
+            name.removeprefix(PERSONALISED): own for name, own in measured.items()
+            if name.startswith(PERSONALISED)
+        } or None,
+        **{name: own for name, own in measured.items() if not name.startswith(PERSONALISED)},
+        "dropped_metrics": dict(sorted(recorder.dropped.items())),
         "scores": {
             score.name: {
                 "title": score.title, "better": score.better, "value": curves[score.name][-1],
-                "per_round": curves[score.name],
+                "per_round": curves[score.name], "of": score.of,
             }
             for score in recorder.scores
         },

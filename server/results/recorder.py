@@ -2,13 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tagma.arrays import Mask
+from tagma.arrays import Labels, Mask
 from tagma.exchange import FIT, NO_MODEL
-from tagma.server.results.cluster_scores import misclustering
+from tagma.server.results.client_metrics import within_range
+from tagma.server.results.cluster_scores import adjusted_rand_index, misclustering
 from tagma.server.results.events import Observer, RoundFinished
 from tagma.server.results.scores import Score, Seen
 from tagma.strategies.algorithm_run import Round
@@ -22,6 +23,8 @@ class RoundRecord:
     event: RoundFinished
     losses: tuple[float | None, ...] | None
     """The median loss of every model's clients, where they measured it."""
+    dropped: Mapping[str, int]
+    """How many values of a metric were none that it can have."""
     messages: int
     rejected: tuple[tuple[int | None, str], ...]
     joined: tuple[int, ...]
@@ -50,6 +53,7 @@ class Recorder:
         self.scores = scores
         self.observers = observers
         self.events: list[RoundFinished] = []
+        self.dropped: Counter[str] = Counter()
         self.messages = 0
         self.rejected: dict[int | None, Counter[str]] = defaultdict(Counter)
         self.joined: dict[int, int] = {}
@@ -69,7 +73,8 @@ class Recorder:
 
     def observe_round(self, outcome: Round) -> None:
         """Score one round and pass it on."""
-        self.last = outcome
+        evaluations, dropped = within_range(outcome.evaluations, self.scores)
+        self.last = outcome = replace(outcome, evaluations=evaluations)
         exchange, aggregation = outcome.exchange_seconds, outcome.aggregation_seconds
         seconds = {"optimisation": exchange + aggregation}
         if outcome.work == FIT:
@@ -89,6 +94,7 @@ class Recorder:
         self.latest = RoundRecord(
             event=event,
             losses=_loss_per_model(seen),
+            dropped=dropped,
             messages=outcome.sent,
             rejected=tuple(outcome.rejected),
             joined=tuple(outcome.joined),
@@ -118,6 +124,7 @@ class Recorder:
         number = record.event.round
         self.events.append(record.event)
         self.losses.append(record.losses)
+        self.dropped.update(record.dropped)
         self.messages += record.messages
         for client, reason in record.rejected:
             self.rejected[client][reason] += 1
@@ -144,17 +151,30 @@ class Recorder:
 
         Clients that came late count as well, and without a model nobody is with their own.
         """
-        if self.last is None or self.truth is None:
+        if self.last is None or self.truth is None or not self.truth.knows_clusters:
             return None
+        found, true = self._found_and_true(self.truth)
+        if not len(found):
+            return 0.0
+        placed = found != NO_MODEL
+        wrong = misclustering(found[placed], true[placed]) * placed.sum()
+        return float((wrong + (~placed).sum()) / len(found))
+
+    def ari(self) -> float | None:
+        """The adjusted Rand index of the honest clients' clusters and their true ones.
+
+        Who has no model is on its own.
+        """
+        if self.last is None or self.truth is None or not self.truth.knows_clusters:
+            return None
+        return adjusted_rand_index(*self._found_and_true(self.truth))
+
+    def _found_and_true(self, truth: Truth) -> tuple[Labels, Labels]:
+        """The models of the honest clients that belong to a true cluster, and those clusters."""
         seen = self.seen
         rows = np.flatnonzero(seen.honest(seen.clients))
-        if not len(rows):
-            return 0.0
-        found = seen.which[rows]
-        placed = found != NO_MODEL
-        true = self.truth.labels[seen.clients[rows]]
-        wrong = misclustering(found[placed], true[placed]) * placed.sum()
-        return float((wrong + (~placed).sum()) / len(rows))
+        true = truth.labels[seen.clients[rows]]
+        return seen.which[rows][true >= 0], true[true >= 0]
 
 
 def _loss_per_model(seen: Seen) -> tuple[float | None, ...] | None:

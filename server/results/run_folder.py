@@ -16,12 +16,13 @@ from safetensors.numpy import save
 from tagma.arrays import Array
 from tagma.atomic_file import whole_file
 from tagma.exchange import NO_MODEL
-from tagma.layout import Layout, Named
+from tagma.layout import Named
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.principal_plane import principal_plane
 from tagma.server.results.recorder import Recorder
 from tagma.server.results.scores import Score
 from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.tasks.task import Task, WithStateDict, layout_of
 
 METRICS, HISTORY, CLUSTERS, MODELS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
@@ -117,21 +118,24 @@ def write_models(
     folder: Path,
     models: Array,
     found: Clustered | None,
-    layout: Layout,
+    task: Task,
     buffers: Sequence[Named],
 ) -> None:
     """models.safetensors: all models as vectors, and each by the names of its arrays.
 
-    The arrays of model k are called `k/NAME`, where a model has more than one.
+    The arrays of model k are called `k/NAME`, where a model has more than one: what a torch
+    module's `load_state_dict` takes.
     """
+    layout = layout_of(task)
+    named = task.state_dict if isinstance(task, WithStateDict) else layout.named
     tensors: dict[str, Any] = {"models": models}
     if found is not None:
         origin, plane = principal_plane(found.local_models)
         tensors |= {"centres": found.clustering.centres, "projection": plane, "origin": origin}
     if len(layout.parts) > 1:
         for k, model in enumerate(models):
-            named = layout.named(model, buffers[min(k, len(buffers) - 1)])
-            tensors |= {f"{k}/{name}": array for name, array in named.items()}
+            own = named(model, buffers[min(k, len(buffers) - 1)])
+            tensors |= {f"{k}/{name}": array for name, array in own.items()}
     # Not `save_file`, whose errors are not OSErrors when the disk is full.
     content = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
     (folder / MODELS).write_bytes(content)

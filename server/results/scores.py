@@ -2,7 +2,9 @@
 
 A score looks at what the clients are served, at what is known of the truth, and at what clients
 measured with their models. It has a name, which table, progress, history, report, trackers and
-leaderboard use, and says which way is good. Which scores a run has follows from its task.
+leaderboard use, and says which way is good. Here are those that need the true models; those of what
+clients measure are in `tagma.server.results.client_metrics`, and which a run has in
+`tagma.server.results.score_choice`.
 """
 
 from collections.abc import Mapping
@@ -14,11 +16,10 @@ import numpy as np
 from tagma.arrays import Array, Labels, Mask
 from tagma.exchange import NO_MODEL
 from tagma.server.results.cluster_scores import estimation_error
-from tagma.tasks.task import Better, Task, Truth, layout_of
+from tagma.tasks.task import Better, Truth
 
 _DIVERGED = 1e100
 """Errors beyond this are no numbers that anybody should read."""
-LOSS = "loss"
 ERRORS = ("estimation_error", "served_error")
 """Scores that are None where the models have diverged; others, where nobody measured them."""
 
@@ -63,6 +64,8 @@ class Score(Protocol):
     title: str
     """For people."""
     better: Better
+    of: str | None
+    """The score of which it shows a part, such as the clients for whom it is worst."""
 
     def __call__(self, seen: Seen) -> float | None:
         """The score; None where it is not known."""
@@ -77,6 +80,7 @@ class EstimationError:
 
     name, title = "estimation_error", "estimation error"
     better: Better = "low"
+    of: str | None = None
 
     def __call__(self, seen: Seen) -> float | None:
         """None if the models have diverged."""
@@ -101,6 +105,7 @@ class ServedError:
 
     name, title = "served_error", "served error"
     better: Better = "low"
+    of: str | None = None
 
     def __init__(self, initial: Array) -> None:
         self._initial = initial
@@ -131,57 +136,3 @@ def _worst_mean(models: Array, which: Labels, true: Labels, centres: Array) -> f
         away = np.linalg.norm(models[rows] - centres[clusters], axis=1)[pair_of]
     means = [float(away[true == k].mean()) for k in np.unique(true)]
     return float(np.max(means, initial=0.0) / np.sqrt(centres.shape[1]))
-
-
-class ClientMean:
-    """The mean of a metric over the honest clients."""
-
-    def __init__(self, metric: str, better: Better) -> None:
-        self.name, self.title, self.better = metric, metric, better
-
-    def __call__(self, seen: Seen) -> float | None:
-        """None if nobody has measured it in this round."""
-        _, values = seen.measured(self.name)
-        return float(values.mean()) if len(values) else None
-
-
-class ClientMedian(ClientMean):
-    """The median of a metric over the clients, which few can move far."""
-
-    def __call__(self, seen: Seen) -> float | None:
-        """None if nobody has measured it in this round."""
-        _, values = seen.measured(self.name)
-        return float(np.median(values)) if len(values) else None
-
-
-def scores_of(task: Task, *, evaluated: bool = True) -> tuple[Score, ...]:
-    """The scores of a run, the most telling one first; clients measure some, if `evaluated`."""
-    truth = task.truth()
-    found: list[Score] = []
-    if truth is not None and truth.centres is not None:
-        found += [EstimationError(), ServedError(layout_of(task).vector(task.initial()))]
-    for metric, better in task.metrics.items() if evaluated else ():
-        kind = ClientMedian if metric == LOSS else ClientMean
-        found.append(kind(metric, better))
-    return tuple(found)
-
-
-def spread_over_clients(seen: Seen, metric: str, better: Better) -> dict[str, float | None]:
-    """The mean of a metric, that of the worst tenth of the clients and of the worst true cluster.
-
-    Over the honest clients that have measured it.
-    """
-    clients, values = seen.measured(metric)
-    if not len(values):
-        return dict.fromkeys(("mean", "worst_decile", "worst_cluster"))
-    worst_first = np.sort(values) if better == "high" else np.sort(values)[::-1]
-    clusters = None
-    if seen.truth is not None:
-        labels = seen.truth.labels[clients]
-        means = [float(values[labels == k].mean()) for k in np.unique(labels)]
-        clusters = min(means) if better == "high" else max(means)
-    return {
-        "mean": float(values.mean()),
-        "worst_decile": float(worst_first[: max(1, -(-len(values) // 10))].mean()),
-        "worst_cluster": clusters,
-    }

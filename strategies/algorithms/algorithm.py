@@ -78,6 +78,8 @@ class Algorithm(Protocol[S]):
 class AlgorithmBase(Generic[S]):
     """What is optional: newcomers just take part, all replies count, nothing is to report."""
 
+    resumable = True
+
     def introduce(self, state: S, clients: Labels) -> Request | None:
         """Nothing is asked first."""
         return None

@@ -36,7 +36,7 @@ class Oracle(ThreeStage):
         exclude_byzantine: bool = False,
         spectral_filter: bool = False,
     ) -> None:
-        if truth is None:
+        if truth is None or not truth.knows_clusters:
             raise SettingError("strategy", "oracle", "needs a task whose true clusters are known")
         super().__init__(
             cluster=self._given_clusters,

@@ -1,8 +1,9 @@
 """Lloyd's algorithm with an exchangeable centre, run from many initial labelings at once.
 
 One iteration: every cluster's centre from its members, then every point to its nearest centre. An
-empty cluster keeps its previous centre. All restarts advance together as one batch; those that
-reached a fixed point leave it. The restart with the least trimmed cost wins: the sum of squared
+empty cluster keeps its previous centre. All restarts advance together as one batch, in which a
+cluster that several of them found, or that did not change, counts once; those that reached a fixed
+point leave it. The restart with the least trimmed cost wins: the sum of squared
 distances to the nearest centre over the best (1 - fraction) of the points, so that far-away
 Byzantine clients do not decide which labeling is best.
 
@@ -71,9 +72,12 @@ def lloyd(
     active = np.arange(restarts)
     for iteration in range(iterations):
         labels = history[-1].copy()
-        members = labels[active, None, :] == np.arange(k)[:, None]
+        members = _members(labels[active], k)
+        renewed: Mask = np.asarray(members.any(axis=2))
+        if iteration > 0:
+            renewed &= (members != _members(history[-2][active], k)).any(axis=2)
         centres[active], within[active] = _centres(
-            points, rule, members, centres[active], within[active]
+            points, rule, members, renewed, centres[active], within[active]
         )
         labels[active] = _nearest(points, centres[active])[0]
         unchanged = (labels[active] == history[-1][active]).all(axis=1)
@@ -110,24 +114,34 @@ def _replay(points: Space, rule: CentreRule, history: Labels, k: int) -> tuple[A
     Costs as much as that restart did; keeping them for all restarts would cost much more memory.
     """
     steps, m = history.shape
-    members = history[:, None, :] == np.arange(k)[:, None]
+    members = _members(history, k)
+    filled: Mask = np.asarray(members.any(axis=2))
     centres, within = _centres(
-        points, rule, members, np.tile(points.mean, (steps, k, 1)), np.ones_like(members)
+        points, rule, members, filled, np.tile(points.mean, (steps, k, 1)), np.ones_like(members)
     )
-    for step, cluster in np.argwhere(~members.any(axis=2)):
+    for step, cluster in np.argwhere(~filled):
         if step > 0:
             centres[step, cluster] = centres[step - 1, cluster]
             within[step, cluster] = within[step - 1, cluster]
     return centres, ~within[np.arange(steps)[:, None], history, np.arange(m)]
 
 
+def _members(labels: Labels, k: int) -> Mask:
+    """Who belongs to each of the clusters, shape (R, k, m), for labels of shape (R, m)."""
+    return labels[:, None, :] == np.arange(k)[:, None]
+
+
 def _centres(
-    points: Space, rule: CentreRule, members: Mask, centres: Array, within: Mask
+    points: Space, rule: CentreRule, members: Mask, renewed: Mask, centres: Array, within: Mask
 ) -> tuple[Array, Mask]:
-    """Apply the rule to all non-empty clusters of all restarts in one batch."""
-    filled = members.any(axis=2)
-    new = rule(points, members[filled])
-    centres[filled], within[filled] = new.rows, new.within
+    """Apply the rule to the clusters of all restarts that `renewed` names, to each only once."""
+    if renewed.any():
+        chosen = members[renewed]
+        first, same = np.unique(
+            np.packbits(chosen, axis=1), axis=0, return_index=True, return_inverse=True
+        )[1:]
+        new = rule(points, chosen[first])
+        centres[renewed], within[renewed] = new.rows[same], new.within[same]
     return centres, within
 
 

@@ -235,6 +235,12 @@ def test_an_attack_on_local_models_that_nobody_asks_for_is_one_clear_line(attack
     )
 
 
+def test_one_with_something_else_to_do_later_is_honest_until_then():
+    check(compose([*SMALL, "strategy=ifca", "attack=fake_cluster", "attack.later=sign_flip"]))
+    with pytest.raises(SettingError, match=r"attack.later=.* clients choose none"):
+        check(compose([*SMALL, "attack=fake_cluster", "attack.later=wrong_choice"]))
+
+
 def test_who_goes_on_with_the_memory_of_another_sees_what_it_would_have_seen():
     whole, first, second = Send(), Send(), Send()
     memory = {}

@@ -20,18 +20,19 @@ SETTINGS = {
 }
 """So that they act within three rounds."""
 ON_LOCAL_MODELS = {"bridge", "fake_cluster", "infiltrate", "split", "starve"}
+NO_PLACES = ("fedavg", "fedprox", "ifca", "cfl", "threshold")
+"""They ask for updates from the first round on."""
 NO_MEANING = {
     (attack, algorithm): r"forges local models.*use strategy=three_stage"
     for attack in ON_LOCAL_MODELS
-    for algorithm in ("fedavg", "fedprox", "ifca")
+    for algorithm in NO_PLACES
 } | {
     ("wrong_choice", algorithm): r"lies about the model that a client chose.*use strategy=ifca"
     for algorithm in ALGORITHMS
     if algorithm != "ifca"
 }
 """Where nobody asks for local models, or clients choose nothing; what is said then."""
-NO_EFFECT = {("none", algorithm) for algorithm in ALGORITHMS} | {("sleeper", "local")}
-"""A sleeper attacks those who have its model, and where all learn alone nobody has."""
+NO_EFFECT = {("none", algorithm) for algorithm in ALGORITHMS}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_an_attack_acts_on_any_algorithm_or_says_that_it_cannot(
     assert effective == ((attack, algorithm) not in NO_EFFECT)
     metrics = read_metrics(tmp_path)
     # Where nobody needs a place, who fails in the first round is asked again.
-    times = 3 if algorithm in ("fedavg", "fedprox", "ifca") else 1
+    times = 3 if algorithm in NO_PLACES else 1
     dropped = times * int(byzantine.sum()) if attack == "garbage" else 0
     assert sum(metrics["replies"]["rejected"].values()) == dropped
     assert all(np.isfinite(updates).all() for _, updates in given)

@@ -31,13 +31,18 @@ def federation_view(
     """The first round, which all begin with a model of zeros, unless models are given."""
     honest, own = np.array(honest, dtype=float), np.array(own, dtype=float)
     first = honest_models is None
+    received = np.zeros_like(np.vstack([honest, own]))
+    if not first:
+        received = np.vstack([honest_models, own_models]).astype(float)
+    models, rows = np.unique(received, axis=0, return_inverse=True)
     return FederationView(
         round=1 if first else 2,
         work="local_model" if first else "gradient",
         honest=honest,
         own=own,
-        honest_models=np.zeros_like(honest) if first else np.array(honest_models, dtype=float),
-        own_models=np.zeros_like(own) if first else np.array(own_models, dtype=float),
+        models=models,
+        honest_rows=rows[: len(honest)],
+        own_rows=rows[len(honest) :],
         honest_groups=np.zeros(len(honest), int) if honest_groups is None else honest_groups,
         own_groups=np.zeros(len(own), int) if own_groups is None else own_groups,
         clients=np.arange(len(honest), len(honest) + len(own)),

@@ -148,7 +148,17 @@ def test_a_model_is_evaluated_on_held_out_data():
     client = client_with()
     model = local_model(client), {}
     residuals = client.data.inputs @ model[0] - client.data.targets
-    assert (residuals**2).mean() / 2 < client.evaluate(model)["loss"]
+    assert (residuals**2).mean() / 2 < client.evaluate(model, 1)["loss"]
+
+
+def test_a_client_tries_a_model_again_after_steps_of_its_own():
+    settings = compose([*SMALL, "optimiser.step=0.1", "personalise.steps=2"])
+    client, model = make_client(settings, 3), np.zeros(5)
+    found = client.evaluate((model, {}), 4)
+    by_hand = model - 0.1 * gradient(client, model)
+    by_hand = by_hand - 0.1 * gradient(client, by_hand)
+    assert found["loss"] == client_with().evaluate((model, {}), 4)["loss"]
+    assert found["personalised_loss"] == client_with().evaluate((by_hand, {}), 4)["loss"]
 
 
 def test_a_model_whose_loss_is_no_number_is_not_chosen():

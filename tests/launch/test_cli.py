@@ -288,12 +288,14 @@ def test_a_place_for_own_choices_that_is_not_there_is_one_line(place, tmp_path):
         (
             ["run", "strategy=_screened"],
             "strategy=_screened: there is no such choice; "
-            "known: fedavg, fedprox, ifca, local, oracle, own, three_stage",
+            "known: cfl, fedavg, fedprox, flower, ifca, local, oracle, own, three_stage, "
+            "threshold",
         ),
         (
             ["bench", "quick", "strategy=[three_stage,_screened]", "--dry-run"],
             "strategy=_screened: there is no such choice; "
-            "known: fedavg, fedprox, ifca, local, oracle, own, three_stage",
+            "known: cfl, fedavg, fedprox, flower, ifca, local, oracle, own, three_stage, "
+            "threshold",
         ),
     ],
 )

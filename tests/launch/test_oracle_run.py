@@ -31,7 +31,8 @@ def test_where_models_are_known_the_yardstick_is_the_error(tmp_path):
 def test_elsewhere_it_is_what_the_clients_of_the_oracle_measure(every, known):
     found = oracle_errors(compose([*SMALL, HONEST, SIGNS, *every]))
     assert (found["oracle_error"], found["oracle_error_per_round"]) == (None, None)
-    assert list(found["oracle_scores"]) == ["accuracy", "loss"]
+    parts = [f"accuracy_{part}" for part in ("worst_decile", "best_decile", "worst_cluster")]
+    assert list(found["oracle_scores"]) == ["accuracy", "loss", *parts]
     accuracy = found["oracle_scores"]["accuracy"]
     assert 0.7 < accuracy["value"] <= 1
     assert sum(value is not None for value in accuracy["per_round"]) == known

@@ -14,12 +14,13 @@ def cluster(**more):
 
 
 def metrics(quarantined=(), error=0.04, oracle=0.03, **more):
-    scored = {"title": "estimation error", "better": "low", "value": error}
+    scored = {"title": "estimation error", "better": "low", "value": error, "of": None}
     return {
         "clusters": [cluster()] * 12,
         "clustering": {"name": "trimmed_kmeans"},
         "client_loss": None,
         "misclustering": 0.0,
+        "ari": 1.0,
         "scores": {"estimation_error": scored | {"per_round": [0.05, error]}},
         "oracle_scores": {"estimation_error": {"value": oracle, "per_round": [0.05, oracle]}},
         "oracle_without_byzantine": True,
@@ -57,7 +58,7 @@ def test_the_fullest_table_fits_a_terminal_of_80_columns(monkeypatch):
 
 
 def test_errors_that_are_not_known_have_diverged_and_other_scores_are_left_out(monkeypatch):
-    unknown = {"better": "low", "value": None, "per_round": [None, None]}
+    unknown = {"better": "low", "value": None, "per_round": [None, None], "of": None}
     scores = {"served_error": {"title": "served error"}, "loss": {"title": "loss"}}
     content = metrics(scores={name: unknown | own for name, own in scores.items()})
     lines = printed(monkeypatch, content | {"oracle_scores": None}).splitlines()
@@ -95,13 +96,18 @@ def test_messages_have_their_bytes(monkeypatch):
 
 def accuracy(**more):
     """The metrics of a neural task by an algorithm without stage II."""
+
+    def score(title, better, value, of=None):
+        return {"title": title, "better": better, "value": value, "per_round": [value], "of": of}
+
     scores = {
-        "accuracy": {"title": "accuracy", "better": "high", "value": 0.92, "per_round": [0.92]},
-        "loss": {"title": "loss", "better": "low", "value": 0.3, "per_round": [0.3]},
+        "accuracy": score("accuracy", "high", 0.92),
+        "loss": score("loss", "low", 0.3),
+        "accuracy_worst_decile": score("worst tenth", "high", 0.81, of="accuracy"),
+        "accuracy_worst_cluster": score("worst cluster", "high", 0.88, of="accuracy"),
     }
-    spread = {"mean": 0.92, "worst_decile": 0.81, "worst_cluster": 0.88}
     oracle = {"accuracy": {"value": 0.93, "per_round": [0.93]}}
-    content = {"accuracy": spread, "scores": scores, "oracle_scores": oracle, "clustering": None}
+    content = {"scores": scores, "oracle_scores": oracle, "clustering": None}
     return metrics(**(content | more))
 
 

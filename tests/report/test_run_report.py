@@ -388,6 +388,13 @@ def accuracy(**more: Any) -> dict[str, Any]:
         "misclustering_per_iteration": None,
         "scores": {
             "accuracy": score("accuracy", "high", [0.05, None, 0.921]),
+            **{
+                f"accuracy_{part}": score(part, "high", curve) | {"of": "accuracy"}
+                for part, curve in {
+                    "worst_decile": [0.0, None, 0.85],
+                    "best_decile": [0.1, None, 0.95],
+                }.items()
+            },
             "loss": score("loss", "low", [2.0, None, 0.3]),
         },
         "oracle_scores": {"accuracy": {"value": 0.93, "per_round": [0.07, None, 0.93]}},
@@ -399,7 +406,8 @@ def accuracy(**more: Any) -> dict[str, Any]:
 def test_an_accuracy_is_named_by_its_name_with_the_oracles_beside_it(tmp_path: Path) -> None:
     run = page(folder(tmp_path / "run", **accuracy()))
     assert run.text("h1") == (
-        "All honest clients found their cluster; the accuracy is 0.921, the oracle’s 0.930."
+        "All honest clients found their cluster; the accuracy is 0.921 (0.850 in the worst tenth "
+        "of clients), the oracle’s 0.930."
     )
     words = "".join(text for tag, text in run.texts if tag not in ("style", "script"))
     assert "error" not in words.lower().replace("error below", "")
@@ -417,8 +425,16 @@ def test_every_score_with_a_curve_has_a_figure_on_an_axis_that_suits_it(tmp_path
     ]
     assert [len(one.spots) for one in chart.series] == [2, 2], "the round nobody measured is left"
     assert chart.y_label == "accuracy", "an accuracy has no log scale"
-    assert sheets["score-accuracy"].columns == ("round", "accuracy", "oracle_accuracy")
-    assert sheets["score-accuracy"].rows == ((0, 0.05, 0.07), (1, None, None), (2, 0.921, 0.93))
+    oracle, ours = chart.series
+    assert (bool(oracle.band), bool(ours.band)) == (False, True), "from the worst to the best tenth"
+    assert ours.spots[-1].words.endswith("0.921 (0.850 to 0.950)")
+    sheet = sheets["score-accuracy"]
+    columns = ("round", "accuracy", "oracle_accuracy", "worst_decile", "best_decile")
+    assert sheet.columns == columns
+    assert sheet.rows == (
+        (0, 0.05, 0.07, 0.0, 0.1), (1, None, None, None, None), (2, 0.921, 0.93, 0.85, 0.95),
+    )  # fmt: skip
+    assert sheets["score-loss"].columns == ("round", "loss", "oracle_loss")
 
 
 def test_a_score_of_the_last_round_alone_is_in_the_headline_and_has_no_figure(
@@ -452,8 +468,8 @@ def test_the_name_of_a_score_is_no_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("oracle", "words"),
     [
-        (0.4, "the accuracy is 0.921; the oracle is no yardstick: its accuracy is 0.400."),
-        (0.99, "the accuracy is 0.921, the oracle’s 0.990."),
+        (0.4, "of clients); the oracle is no yardstick: its accuracy is 0.400."),
+        (0.99, "of clients), the oracle’s 0.990."),
     ],
 )
 def test_an_oracle_with_less_than_half_of_what_should_be_high_is_no_yardstick(

@@ -74,7 +74,8 @@ def test_a_place_that_is_not_there_is_named():
 def test_a_part_of_choices_cannot_be_chosen(text):
     line = (
         "strategy=_screened: there is no such choice; "
-        "known: fedavg, fedprox, ifca, local, oracle, own, three_stage"
+        "known: cfl, fedavg, fedprox, flower, ifca, local, oracle, own, three_stage, "
+        "threshold"
     )
     with pytest.raises(TagmaError, match=f"^{line}$"):
         refuse_parts(["rounds=3", text])

@@ -8,9 +8,9 @@ from tagma.tasks.mixture_huber import MixtureHuber
 from tagma.tasks.mixture_logcosh import MixtureLogCosh
 from tagma.tasks.mixture_logistic import MixtureLogistic
 from tagma.tasks.mixture_regression import MixtureRegression
-from tagma.tasks.mlp import MLP
 from tagma.tasks.stack import Stack, is_stackable
 from tagma.tasks.task import Data
+from tests.tasks.only_model import perceptron
 
 SIZE = {"clients": 4, "clusters": 2, "dim": 3, "samples": 5, "seed": 1}
 HEAVY = SIZE | {"noise": 1.0, "freedom": 2.0, "delta": 0.7}
@@ -20,16 +20,6 @@ LINEAR = [
     MixtureLogistic(**SIZE, scale=1.0),
     MixtureLogCosh(**HEAVY),
 ]
-
-
-class Perceptron(MLP):
-    """It has no data of its own."""
-
-    clients = clusters = 1
-    train = test = truth = warnings = lambda self, *client: None
-
-    def __init__(self, widths):
-        self.widths, self.seed = widths, 0
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +144,7 @@ def test_means_are_estimated_for_all_as_for_one(means):
 @settings(max_examples=15, deadline=None)
 @given(counts=st.lists(st.integers(0, 6), min_size=1, max_size=6), seed=st.integers(0, 99))
 def test_perceptrons_compute_for_all_what_they_do_for_one(widths, dtype, digits, counts, seed):
-    task = Perceptron(widths)
+    task = perceptron(widths)
     data = drawn(counts, widths[0], classes=3, seed=seed, dtype=dtype)
     size = sum(array.size for array in task.initial().values())
     models = np.random.default_rng(seed + 1).normal(size=(len(counts), size)).astype(dtype)
@@ -163,7 +153,7 @@ def test_perceptrons_compute_for_all_what_they_do_for_one(widths, dtype, digits,
 
 
 def test_a_model_that_clients_share_need_not_be_copied():
-    task, data = Perceptron((4, 6, 3)), drawn([3, 5], 4, classes=3, dtype=np.float32)
+    task, data = perceptron((4, 6, 3)), drawn([3, 5], 4, classes=3, dtype=np.float32)
     model = np.concatenate([array.ravel() for array in task.initial().values()])
     shared = np.broadcast_to(model, (2, len(model)))
     assert_as_one_by_one(task, shared, data, 1e-5)

@@ -156,7 +156,7 @@ def test_a_diverged_error_is_infinite_and_a_cell_that_took_too_long_says_so(grid
             "estimation_error": {"value": None, "per_round": [1.0, None]},
             "served_error": {"value": None, "per_round": [2.0, None]},
         },
-        "misclustering": 0.5, "oracle_error": None, "oracle_scores": None,
+        "misclustering": 0.5, "ari": 0.25, "oracle_error": None, "oracle_scores": None,
         "clusters": [{"suspect": None}, {"suspect": "why"}],
         "replies": {"used": 7, "rejected": {"late": 2, "not finite": 1}},
     }  # fmt: skip

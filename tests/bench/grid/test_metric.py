@@ -23,6 +23,9 @@ def chosen(path, *arguments):
 
 
 ERRORS = {"estimation_error": "low", "served_error": "low"}
+ACCURACIES = {"accuracy": "high", "loss": "low"} | dict.fromkeys(
+    ("accuracy_worst_decile", "accuracy_best_decile", "accuracy_worst_cluster"), "high"
+)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +36,9 @@ ERRORS = {"estimation_error": "low", "served_error": "low"}
         (["bench.metric=loss"], "loss", ERRORS | {"loss": "low"}, True),
         (["bench.metric=misclustering"], "misclustering", ERRORS, False),
         (["bench.metric=served_error"], "served_error", ERRORS, False),
-        ([SIGNS], "accuracy", {"accuracy": "high", "loss": "low"}, True),
+        (["bench.metric=ari"], "ari", ERRORS, False),
+        ([SIGNS, "bench.metric=accuracy_worst_decile"], "accuracy_worst_decile", ACCURACIES, True),
+        ([SIGNS], "accuracy", ACCURACIES, True),
         ([SIGNS, "bench.metric=misclustering"], "misclustering", {}, False),
         ([OWN], "loss", {"loss": "low"}, True),
     ],
@@ -55,7 +60,7 @@ def test_the_metric_is_the_first_score_and_clients_measure_only_what_it_needs(
         (
             {"gate": [{"metric": "precision", "at_most": 1}]},
             [SIGNS],
-            "bench.gate.0.metric=precision: must be one of accuracy, loss, misclustering,",
+            "bench.gate.0.metric=precision: must be one of accuracy, loss, accuracy_worst_decile,",
         ),
         (
             {"axes": TINY["axes"] | {"accuracy": {"a": ["min_replies=1"]}}},
@@ -100,12 +105,16 @@ def test_a_grid_of_accuracies_has_them_in_its_tables_gate_and_report(grid_file, 
         kept = json.loads((folder / "cells" / f"{row['cell']}.json").read_text())["metrics"]
         assert float(row["accuracy"]) == kept["scores"]["accuracy"]["value"] > 0.5
         assert float(row["loss"]) == kept["scores"]["loss"]["value"]
+        worst = kept["scores"]["accuracy_worst_decile"]["value"]
+        assert float(row["accuracy_worst_decile"]) == worst < float(row["accuracy"])
+        assert float(row["ari"]) == kept["ari"] <= 1
         oracle = kept["oracle_scores"]["accuracy"]["value"]
         assert float(row["oracle_accuracy"]) == oracle > 0.7
         assert float(row["without_byzantine"]) > 0.7
     assert not {"estimation_error", "oracle_error", "error_without_byzantine"} & set(rows[0])
     index = json.loads((folder / "bench.json").read_text())
-    assert (index["metric"], index["better"]) == ("accuracy", {"accuracy": "high", "loss": "low"})
+    ways = ACCURACIES | {"misclustering": "low", "ari": "high"}
+    assert (index["metric"], index["better"]) == ("accuracy", ways)
     words = capsys.readouterr().out
     assert "is highest in this 1 seed" in words
     assert "at worst its accuracy is" in words

@@ -74,7 +74,7 @@ def test_every_attack_is_the_same(attack, tmp_path):
 
 
 @pytest.mark.parametrize("attack", ["label_flip", "sign_flip", "alie", "mimic", "stale"])
-@pytest.mark.parametrize("strategy", ["fedavg", "ifca", "local", "oracle"])
+@pytest.mark.parametrize("strategy", ["fedavg", "ifca", "cfl", "threshold", "local", "oracle"])
 def test_every_algorithm_is_the_same(strategy, attack, tmp_path):
     overrides = [*FEDERATION, "task.clusters=3", f"strategy={strategy}", f"attack={attack}"]
     assert_engines_agree(tmp_path, overrides)
@@ -178,6 +178,22 @@ NORMALISED = (
 def test_a_module_with_buffers_is_the_same(tmp_path):
     own = [*NORMALISED, "strategy=fedavg", "attack=none"]
     assert_engines_agree(tmp_path, own, tolerance=1e-6)
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        [*DIGITS, "task.samples=[5,20]", "attack=label_flip"],
+        [*DIGITS, "training=adam", "strategy=fedavg"],
+        [*THREE, "attack=poisoned_regression", "evaluate_every=1"],
+        [*NORMALISED, "strategy=fedavg", "attack=none"],
+    ],
+    ids=["batches", "adam", "quadratic", "buffers"],
+)
+def test_steps_of_a_clients_own_are_the_same(overrides, tmp_path):
+    assert_engines_agree(tmp_path, [*overrides, "personalise.steps=3"], 1e-5)
+    scores = read_metrics(tmp_path / "v")["scores"]
+    assert scores["personalised_loss"]["value"] != scores["loss"]["value"]
 
 
 def test_a_run_is_interrupted_and_resumed_to_the_same_bytes(tmp_path, monkeypatch):

@@ -2,9 +2,11 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from tagma.server.partial_labels import partial_labels
 from tagma.server.results.cluster_scores import (
+    adjusted_rand_index,
     centre_error,
     clusterwise_misclustering,
     estimation_error,
@@ -20,6 +22,34 @@ def test_names_of_clusters_do_not_matter():
 
 def test_misclustering_by_hand():
     assert misclustering(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ([1, 1, 0, 0], 1.0),  # names do not matter
+        ([0, 0, 0, 1], 0.0),  # 1 pair in both; 3 * 2 / 6 = 1 by chance
+        ([0, 0, 1, 2], 4 / 7),  # 1 in both; 1 * 2 / 6 by chance, at most (1 + 2) / 2
+        ([0, 0, -1, -1], 4 / 7),  # without a model everybody is alone
+        ([0, 1, 0, 1], -0.5),  # none in both; 2 * 2 / 6 by chance, at most 2
+        ([3, 3, 3, 3], 0.0),
+    ],
+)
+def test_adjusted_rand_index_by_hand(found, expected):
+    index = adjusted_rand_index(np.array(found), np.array([0, 0, 1, 1]))
+    assert index == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("labels", [[], [0], [2, 2, 2], [0, 1, 2]])
+def test_groupings_that_leave_nothing_to_agree_on_are_equal(labels):
+    assert adjusted_rand_index(np.array(labels, int), np.array(labels, int)) == 1
+
+
+def test_the_index_is_that_of_scikit_learn():
+    random = np.random.default_rng(3)
+    found, true = random.integers(0, 5, 60), random.integers(0, 3, 60)
+    expected = adjusted_rand_score(true, found)
+    assert adjusted_rand_index(found, true) == pytest.approx(expected)
 
 
 def test_a_lost_cluster_is_not_hidden():

@@ -80,7 +80,7 @@ def test_a_late_client_outside_every_ball_waits_in_quarantine(tmp_path):
     assert metrics["participation"]["quarantined"] == [ODD]
     assert sum(c["size"] for c in metrics["clusters"]) == 19
     asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
-    assert asked == ["local_model"]
+    assert asked == ["local_model", "evaluate"]  # the initial model: it has no other
     # It is honest by its number, so it counts as one of 20 that is not with its own.
     assert metrics["misclustering"] == pytest.approx(1 / 20)
     rows = (tmp_path / "clusters.csv").read_text().splitlines()

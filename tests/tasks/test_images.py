@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from scipy.ndimage import rotate
@@ -6,21 +8,32 @@ from sklearn.datasets import load_digits
 from tagma.attacks.local.label_flip import LabelFlip
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.errors import SettingError
-from tagma.plugins import build
 from tagma.settings import compose
-from tagma.tasks.rotated_digits import RotatedDigits, turned_digits
+from tagma.tasks.data.views import turned
+from tagma.tasks.images import Images
 from tagma.tasks.stack import Stack
-from tagma.tasks.task import WithBuffers, layout_of
+from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 
 
 def make(**options):
-    chosen = {
-        "clients": 12, "clusters": 4, "samples": 40, "held_out": 197, "hidden": [64], "seed": 0
-    }  # fmt: skip
-    return build(
-        "task", {"_target_": "tagma.tasks.rotated_digits.RotatedDigits"} | chosen | options
-    )
+    return task_of(compose(digits(**options)))
+
+
+def digits(**options):
+    """Settings; those of the model have its name before them."""
+    chosen = {"clients": 12, "seed": 0} | options
+    keys = {"seed": "seed", "hidden": "model.hidden"}
+    return ["task=rotated_digits"] + [
+        f"{keys.get(name, f'task.{name}')}={json.dumps(value)}" for name, value in chosen.items()
+    ]
+
+
+def turned_digits(degrees):
+    """All images, turned, as vectors, and the digits."""
+    found = load_digits()
+    images = (found.images / 16).astype(np.float32)[:, None]
+    return turned(images, degrees).reshape(-1, 64), found.target
 
 
 def test_quarter_turns_are_exact():
@@ -102,10 +115,11 @@ def test_clients_may_have_unequal_numbers_of_images():
 @pytest.mark.parametrize(
     "options",
     [{"samples": 1601}, {"samples": [20, 10]}, {"samples": [1, 1700]}, {"samples": 0},
-     {"clusters": 13}, {"hidden": [0]}, {"held_out": 1797}],
+     {"clusters": 13}, {"hidden": [0]}, {"held_out": 1797}, {"held_out": 0}, {"alpha": 0},
+     {"clusters_by": "colour"}, {"clients": None}, {"classes": ["0"]}],
 )  # fmt: skip
 def test_impossible_settings_are_one_clear_line(options):
-    with pytest.raises(SettingError, match=r"^task\.") as caught:
+    with pytest.raises(SettingError, match=r"^(task|model)\.") as caught:
         make(**options)
     assert "\n" not in str(caught.value)
 
@@ -122,13 +136,12 @@ def test_a_model_is_of_single_precision_and_has_no_buffers():
     assert layout.dtype == np.float32
     assert layout.size == 64 * 32 + 32 + 32 * 16 + 16 + 16 * 10 + 10
     assert not layout.buffers
-    assert not isinstance(make(), WithBuffers)
 
 
 def test_the_task_brings_a_solver_that_learns():
     settings = compose(["task=rotated_digits", "seed=3"])
     task = task_of(settings)
-    assert isinstance(task, RotatedDigits)
+    assert isinstance(task, Images)
     start = layout_of(task).vector(task.initial())
     assert task.evaluate(start, task.test(7))["accuracy"] < 0.2
     solution = solver_of(settings)(task, task.train(7))
@@ -145,7 +158,8 @@ def test_the_server_may_have_images_that_are_upright_and_not_held_out():
     images = [int(np.flatnonzero((upright == row).all(axis=1))[0]) for row in data.inputs]
     assert len(set(images)) == 30
     assert np.array_equal(digits[images], data.targets)
-    assert not set(images) & set(task._order[:197].tolist())
+    held_out = task.test(int(np.flatnonzero(task.truth().labels == 0)[0])).inputs
+    assert not {row.tobytes() for row in data.inputs} & {row.tobytes() for row in held_out}
     assert np.array_equal(make().train(3).inputs, task.train(3).inputs)
     with pytest.raises(SettingError, match=r"task\.server_samples=1601: must be up to 1600"):
         make(server_samples=1601)

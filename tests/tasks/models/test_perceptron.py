@@ -3,14 +3,9 @@ import pytest
 from scipy.optimize import approx_fprime
 from torch import nn
 
-from tagma.tasks.mlp import MLP
 from tagma.tasks.task import Data, layout_of
 from tagma.tasks.torch_module import TorchModule
-
-
-class Perceptron(MLP):
-    def __init__(self, widths, seed=0):
-        self.widths, self.seed = widths, seed
+from tests.tasks.only_model import perceptron
 
 
 class InTorch(TorchModule):
@@ -46,14 +41,15 @@ def start(task):
 def test_loss_accuracy_and_gradient_by_hand():
     """Scores 0 and ln 3 make probabilities 1/4 and 3/4; the class is 0, the input 2."""
     model = np.array([0.0, np.log(3) / 2, 0.0, 0.0], dtype=np.float32)
-    task, data = Perceptron((1, 2)), Data(np.array([[2.0]], dtype=np.float32), np.array([0]))
-    assert task.evaluate(model, data) == {"accuracy": 0.0, "loss": pytest.approx(np.log(4))}
+    task, data = perceptron((1, 2)), Data(np.array([[2.0]], dtype=np.float32), np.array([0]))
+    assert task.evaluate(model, data)["accuracy"] == 0
+    assert task.loss(model, data) == pytest.approx(np.log(4))
     assert task.gradient(model, data).tolist() == pytest.approx([-1.5, 1.5, -0.75, 0.75])
 
 
 @pytest.mark.parametrize("widths", SHAPES)
 def test_torch_agrees(widths):
-    task, peer, data = Perceptron(widths), InTorch(widths), some(widths)
+    task, peer, data = perceptron(widths), InTorch(widths), some(widths)
     assert layout_of(task) == layout_of(peer)
     model = start(task)
     assert task.evaluate(model, data) == pytest.approx(peer.evaluate(model, data), rel=1e-5)
@@ -64,7 +60,7 @@ def test_torch_agrees(widths):
 
 @pytest.mark.parametrize("widths", SHAPES)
 def test_the_gradient_agrees_with_finite_differences(widths):
-    task, data = Perceptron(widths), some(widths)
+    task, data = perceptron(widths), some(widths)
     data = Data(data.inputs.astype(np.float64), data.targets)
     model = start(task).astype(np.float64)
     slopes = approx_fprime(model, lambda w: task.loss(w, data), 1e-7)
@@ -72,9 +68,9 @@ def test_the_gradient_agrees_with_finite_differences(widths):
 
 
 def test_the_initial_model_follows_from_the_seed_and_is_as_torch_draws_it():
-    task = Perceptron((100, 80, 10))
-    assert np.array_equal(start(task), start(Perceptron((100, 80, 10))))
-    assert not np.array_equal(start(task), start(Perceptron((100, 80, 10), seed=1)))
+    task = perceptron((100, 80, 10))
+    assert np.array_equal(start(task), start(perceptron((100, 80, 10))))
+    assert not np.array_equal(start(task), start(perceptron((100, 80, 10), seed=1)))
     named, peer = task.initial(), InTorch((100, 80, 10)).initial()
     assert list(named) == list(peer) == ["0.weight", "0.bias", "2.weight", "2.bias"]
     for name, array in named.items():
@@ -85,8 +81,21 @@ def test_the_initial_model_follows_from_the_seed_and_is_as_torch_draws_it():
 
 @pytest.mark.filterwarnings("error")
 def test_absurd_models_are_evaluated_without_a_warning():
-    task, data = Perceptron((5, 7, 3)), some((5, 7, 3))
+    task, data = perceptron((5, 7, 3)), some((5, 7, 3))
     for size in (1e10, 1e38):
         model = np.full_like(start(task), size)
         assert np.isnan(task.loss(model, data)) or task.loss(model, data) >= 0
         assert task.gradient(model, data).shape == model.shape
+
+
+@pytest.mark.parametrize("widths", [(4, 1), (4, 6, 1)])
+def test_a_number_is_predicted_with_half_the_squared_difference(widths):
+    task, data = perceptron(widths, kind="regression"), some(widths)
+    data = Data(data.inputs.astype(np.float64), np.linspace(-1, 2, len(data)))
+    model = start(task).astype(np.float64)
+    numbers = task.predict(model, {}, data.inputs)
+    assert numbers.shape == (len(data),)
+    assert task.loss(model, data) == pytest.approx(np.square(numbers - data.targets).mean() / 2)
+    slopes = approx_fprime(model, lambda w: task.loss(w, data), 1e-7)
+    assert np.allclose(task.gradient(model, data), slopes, atol=1e-5)
+    assert list(task.metrics) == ["r2", "loss"]

@@ -1,0 +1,78 @@
+"""From the settings of the group `clustering` to stage II."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le
+
+from tagma.arrays import Array, Labels
+from tagma.errors import SettingError
+from tagma.plugins import build, settings_of
+from tagma.strategies.algorithms.three_stage import ClusterClients
+from tagma.strategies.clustering import Clusterer, Clustering, random_labels
+from tagma.strategies.clustering.initial_labels import InitialLabels
+
+PartlyCorrect = Callable[[int, float], InitialLabels]
+"""From the number of clusters and the share of correct labels to initial labels."""
+_START = ("init", "restarts", "correct", "extra_clusters")
+"""The settings that say how a method begins; the others are its own."""
+
+
+def clustering_of(
+    config: Mapping[str, Any],
+    *,
+    seed: int,
+    clients: int | None = None,
+    partly_correct: PartlyCorrect | None = None,
+) -> ClusterClients:
+    """The clustering; it begins with labels that it needs to be given, where it needs some.
+
+    `clients` is how many there will be, where that is known, and `partly_correct` gives what
+    `init=partial` needs, where the truth is known.
+    """
+    if "init" not in config:  # a method that needs no initial labels, nor the number of clusters
+        alone: Callable[[Array], Clustering] = build("clustering", config)
+        for key in ("k", "smallest"):
+            _at_most(clients, key, int(config.get(key) or 0))
+        return lambda numbers, local_models: alone(local_models)
+    start = settings_of(
+        _start_settings, "clustering", {key: config[key] for key in _START if key in config}, {}
+    )
+    own = {key: value for key, value in config.items() if key not in _START}
+    build("clustering", own)
+    own["k"] = int(own["k"]) + start["extra_clusters"]
+    _at_most(clients, "k", own["k"])
+    cluster: Clusterer = build("clustering", own)
+    initial = _initial_labels(own["k"], start, seed, partly_correct)
+
+    def cluster_clients(numbers: Labels, local_models: Array) -> Clustering:
+        return cluster(local_models, initial(numbers))
+
+    return cluster_clients
+
+
+def _at_most(clients: int | None, key: str, value: int) -> None:
+    if clients is not None and value > clients:
+        raise SettingError(f"clustering.{key}", value, f"must not exceed task.clients={clients}")
+
+
+def _initial_labels(
+    k: int, start: dict[str, Any], seed: int, partly_correct: PartlyCorrect | None
+) -> InitialLabels:
+    if start["init"] != "partial":
+        restarts = start["restarts"] if start["init"] == "restarts" else 1
+        return partial(random_labels, k=k, restarts=restarts, seed=seed)
+    if partly_correct is None:
+        raise SettingError("clustering.init", "partial", "needs a task whose clusters are known")
+    return partly_correct(k, start["correct"])
+
+
+def _start_settings(
+    *,
+    init: Literal["restarts", "random", "partial"],
+    restarts: Annotated[int, Ge(1)],
+    correct: Annotated[float, Ge(0), Le(1)],
+    extra_clusters: Annotated[int, Ge(0)],
+) -> None:
+    """The settings of `_START` and their ranges."""

@@ -1,0 +1,1 @@
+"""Examples from files or packages, and which client holds which of them."""

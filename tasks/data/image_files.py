@@ -1,0 +1,174 @@
+"""Labelled images: a folder of IDX files, one with a folder of images per class, or an npz file.
+
+- IDX: `train-images*` and `train-labels*`, and `t10k-*` for tests, as MNIST has them.
+- A folder per class: any files that Pillow reads, all of one size. If there is nothing but `train`
+  and `test` at the top, these hold the classes. The first image says whether they have colours.
+- npz: `inputs` and `targets`, or names that others use (`x_train`, `train_images`, `X`, ...), with
+  those of a test set beside them. Shape (N, height, width), or with channels first or last. Nothing
+  is unpickled.
+
+Bytes stay bytes. A source is read once in a process.
+"""
+
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+
+from tagma.arrays import Labels
+from tagma.errors import SettingError
+from tagma.tasks.data.examples import Examples, classes_of
+from tagma.tasks.data.idx_files import is_idx_folder, read_idx_folder
+from tagma.tasks.data.npz_file import open_npz
+
+KEY = "task.data"
+DIGITS = "digits"
+"""scikit-learn's: 1797 images of 8 x 8 pixels."""
+_PARTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "train": (
+        ("inputs", "x_train", "train_images", "images", "X_train", "X", "x"),
+        ("targets", "y_train", "train_labels", "labels", "Y_train", "y", "Y"),
+    ),
+    "test": (
+        ("test_inputs", "x_test", "test_images", "X_test"),
+        ("test_targets", "y_test", "test_labels", "Y_test"),
+    ),
+}
+"""What arrays of an npz file are called: images, labels."""
+_MOST_PIXELS = 2**24
+"""Of one image in a folder."""
+_CHANNELS = (1, 3, 4)
+_DAMAGED = (ValueError, OverflowError, EOFError, OSError, KeyError, BadZipFile, zlib.error)
+Pairs = dict[str, tuple[NDArray[Any], NDArray[Any]]]
+"""Images and labels by part, `train` and maybe `test`."""
+
+
+@lru_cache(maxsize=8)
+def read_images(data: str, classes: tuple[str, ...] | None = None) -> Examples:
+    """The images that `task.data` names; of these classes, where they are known."""
+    if data == DIGITS:
+        found = load_digits()
+        return Examples(
+            found.images.astype(np.uint8)[:, None], found.target.astype(np.int64),
+            tuple("0123456789"), scale=16.0,
+        )  # fmt: skip
+    path = Path(data).expanduser()
+    try:
+        if path.is_dir():
+            pairs = read_idx_folder(path) if is_idx_folder(path) else _folders(path)
+        elif path.suffix == ".npz":
+            pairs = _npz(path)
+        elif path.exists():
+            raise ValueError("must be a folder or an npz file")
+        else:
+            raise ValueError("there is no such folder or file; or use digits")
+    except MemoryError as error:
+        raise SettingError(KEY, data, f"does not fit into memory ({error})") from None
+    except _DAMAGED as error:
+        reason = " ".join(str(error).split())
+        raise SettingError(KEY, data, f"cannot be read as images: {reason}") from None
+    return labelled(data, pairs, classes)
+
+
+def labelled(data: str, pairs: Pairs, known: tuple[str, ...] | None) -> Examples:
+    """Training and test images, one after the other."""
+    images = np.concatenate([_channels_first(part) for part, _ in pairs.values()])
+    labels = np.concatenate([np.asarray(part).reshape(-1) for _, part in pairs.values()])
+    if len(images) != len(labels) or not len(images):
+        raise SettingError(KEY, data, f"has {len(images)} images and {len(labels)} labels")
+    if images.dtype.kind == "f" and not np.isfinite(images).all():
+        raise SettingError(KEY, data, "holds numbers that are not finite")
+    targets, classes = classes_of(labels, KEY, data, known)
+    held_out: Labels | None = None
+    if "test" in pairs:
+        held_out = np.arange(len(pairs["train"][1]), len(labels))
+    scale = 255.0 if images.dtype == np.uint8 else 1.0
+    return Examples(images, targets, classes, scale=scale, held_out=held_out)
+
+
+def _channels_first(images: NDArray[Any]) -> NDArray[Any]:
+    """Shape (N, channels, height, width)."""
+    if images.dtype.kind == "f":
+        images = images.astype(np.float32, copy=False)
+    elif images.dtype != np.uint8:
+        if (
+            images.dtype.kind not in "iub"
+            or images.min(initial=0) < 0
+            or images.max(initial=0) > 255
+        ):
+            raise SettingError(KEY, str(images.dtype), "images must hold bytes or numbers")
+        images = images.astype(np.uint8)
+    if images.ndim == 3:
+        return images[:, None]
+    if images.ndim != 4:
+        said = f"images of shape {images.shape[1:]}"
+        raise SettingError(KEY, said, "must be height x width, with or without channels")
+    if images.shape[3] in _CHANNELS:  # as pictures are stored; torch has them first
+        return np.ascontiguousarray(np.moveaxis(images, 3, 1))
+    return images
+
+
+def _npz(path: Path) -> Pairs:
+    found: Pairs = {}
+    with open_npz(path) as file:
+        for part, names in _PARTS.items():
+            chosen = [next((n for n in same if n in file.files), None) for same in names]
+            if all(chosen):
+                found[part] = file[str(chosen[0])], file[str(chosen[1])]
+            elif part == "train":
+                known = ", ".join(file.files[:8]) or "nothing"
+                raise ValueError(f"needs inputs and targets, has {known}")
+    return found
+
+
+def _folders(folder: Path) -> Pairs:
+    top = sorted(each.name for each in folder.iterdir() if each.is_dir())
+    if top == ["test", "train"]:
+        return {part: _classes(folder / part) for part in ("train", "test")}
+    return {"train": _classes(folder)}
+
+
+def _classes(folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The images of all classes; the first of them says size and colours."""
+    images: list[NDArray[Any]] = []
+    labels = []
+    for name, file in _files(folder):
+        image = _image(file, images[0] if images else None)
+        images.append(image)
+        labels.append(name)
+    if not images:
+        raise ValueError(f"{folder.name} holds no folder of images for each class")
+    return np.array(images), np.array(labels)
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for each in sorted(folder.iterdir()):
+        if each.is_dir() and not each.name.startswith("."):
+            for file in sorted(each.iterdir()):
+                if file.is_file() and not file.name.startswith("."):
+                    yield each.name, file
+
+
+def _image(file: Path, like: NDArray[Any] | None) -> NDArray[Any]:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(file) as image:
+            if image.width * image.height > _MOST_PIXELS:
+                raise ValueError(f"{file.name} has {image.width} x {image.height} pixels")
+            colours = image.mode not in ("1", "L", "I;16") if like is None else like.ndim == 3
+            found = np.asarray(image.convert("RGB" if colours else "L"))
+    except (UnidentifiedImageError, Image.DecompressionBombError, SyntaxError) as error:
+        raise ValueError(f"{file.parent.name}/{file.name} is not an image ({error})") from None
+    if like is not None and found.shape != like.shape:
+        sizes = [f"{shape[1]} x {shape[0]}" for shape in (found.shape, like.shape)]
+        raise ValueError(
+            f"{file.parent.name}/{file.name} has {sizes[0]} pixels, the first {sizes[1]}"
+        )
+    return found

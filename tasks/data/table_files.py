@@ -1,0 +1,184 @@
+"""Tables: csv, parquet, npz or svmlight files, with columns of numbers and of text.
+
+- csv and parquet: columns by their names. A csv may be compressed (`.csv.gz`).
+- npz: a matrix `inputs` (or `X`), the column `targets` (or `y`), and any other array of as many
+  entries as a column.
+- anything else is read as svmlight text, also compressed (`.gz`, `.bz2`): numbered features, the
+  column `label`, and the queries, if there are some, as the column `qid`.
+
+Nothing is unpickled; nothing is guessed: an empty cell, text where numbers are needed and a number
+that is not finite are errors that say where, in columns that are used.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import csv, parquet
+from scipy.sparse import csr_array
+from sklearn.datasets import load_svmlight_file
+
+from tagma.errors import SettingError
+from tagma.tasks.data.npz_file import open_npz
+
+KEY = "task.data"
+_DAMAGED = (ValueError, OverflowError, EOFError, OSError, KeyError, BadZipFile, zlib.error)
+_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+_FEW = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of one length, and maybe a matrix whose columns have no names of their own."""
+
+    columns: Mapping[str, NDArray[Any]]
+    matrix: NDArray[Any] | None = None
+    target: str | None = None
+    """The column to be predicted, where the file says which."""
+
+    def names(self) -> str:
+        """The first columns, for messages."""
+        shown = ", ".join(list(self.columns)[:_FEW])
+        return shown + (", ..." if len(self.columns) > _FEW else "")
+
+    def column(self, name: str, key: str) -> NDArray[Any]:
+        """A column that a setting names, without gaps."""
+        if name not in self.columns:
+            raise SettingError(key, name, f"there is no such column; there are {self.names()}")
+        values = self.columns[name]
+        missing = values == "" if values.dtype.kind == "U" else ~np.isfinite(values)
+        if missing.any():
+            row, more = int(missing.argmax()) + 1, int(missing.sum()) - 1
+            also = f" and {more} more" if more else ""
+            said = f"is empty or not finite in row {row}{also}; fill or drop such rows"
+            raise SettingError(key, name, said)
+        return values
+
+    def features(self, names: Sequence[str] | None, without: Sequence[str]) -> NDArray[Any]:
+        """Some columns as a matrix (N, d); all but those `without`, if none are named."""
+        if names is None and self.matrix is not None:
+            return self.matrix
+        chosen = [name for name in self.columns if name not in without] if names is None else names
+        if not chosen:
+            raise SettingError("task.features", names, f"there is none; there are {self.names()}")
+        found = []
+        for name in chosen:
+            values = self.column(name, "task.features")
+            if values.dtype.kind not in "fiub":
+                raise SettingError(
+                    "task.features", name,
+                    f"holds text, such as {str(values[0])[:30]!r}; make it numbers, or name the "
+                    "columns to be used: task.features=[...]",
+                )  # fmt: skip
+            found.append(values)
+        return np.column_stack(found).astype(np.float64, copy=False)
+
+
+@lru_cache(maxsize=4)
+def read_table(data: str) -> Table:
+    """The table that `task.data` names."""
+    path = Path(data).expanduser()
+    if not path.is_file():
+        raise SettingError(KEY, data, "there is no such file")
+    name = path.name.lower()
+    try:
+        if name.endswith(_CSV):
+            table = from_arrow(_csv(path))
+        elif name.endswith((".parquet", ".pq")):
+            table = from_arrow(parquet.read_table(path))
+        elif name.endswith(".npz"):
+            table = _npz(path)
+        elif name.endswith((".npy", ".pkl", ".pickle", ".xlsx", ".json", ".feather")):
+            raise ValueError("must be csv, parquet, npz or svmlight")
+        else:
+            table = _svmlight(path)
+    except MemoryError as error:
+        raise SettingError(KEY, data, f"does not fit into memory ({error})") from None
+    except (*_DAMAGED, pa.ArrowException) as error:
+        reason = " ".join(str(error).split())
+        raise SettingError(KEY, data, f"cannot be read as a table: {reason}") from None
+    _check(data, table)
+    return table
+
+
+def _check(data: str, table: Table) -> None:
+    lengths = {len(values) for values in table.columns.values()}
+    if lengths in (set(), {0}):
+        raise SettingError(KEY, data, "has no rows")
+    if table.matrix is not None and not np.isfinite(table.matrix).all():
+        row = int((~np.isfinite(table.matrix)).any(axis=1).argmax()) + 1
+        raise SettingError(KEY, data, f"has an input that is not finite in row {row}")
+
+
+def _csv(path: Path) -> pa.Table:
+    tabs = ".tsv" in path.name.lower()
+    return csv.read_csv(
+        path,
+        read_options=csv.ReadOptions(use_threads=False),
+        parse_options=csv.ParseOptions(delimiter="\t" if tabs else ","),
+        convert_options=csv.ConvertOptions(strings_can_be_null=True),
+    )
+
+
+def from_arrow(table: pa.Table) -> Table:
+    """The columns of an Arrow table."""
+    if len(set(table.column_names)) < len(table.column_names):
+        raise ValueError("two columns have one name")
+    return Table({name: _column(table[name]) for name in table.column_names})
+
+
+def _column(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Numbers, nan where there is none, or text, empty where there is none."""
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        column, kind = column.cast(pa.int8()), pa.int8()
+    if any(is_kind(kind) for is_kind in _NUMBERS):
+        return column.cast(pa.float64()).to_numpy()
+    return np.array(["" if value is None else str(value) for value in column.to_pylist()])
+
+
+def _npz(path: Path) -> Table:
+    with open_npz(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    inputs = next((name for name in ("inputs", "X", "x") if name in arrays), None)
+    target = next((name for name in ("targets", "y", "Y", "labels") if name in arrays), None)
+    matrix = None
+    if inputs is not None:
+        matrix = arrays.pop(inputs)
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{inputs} must be a matrix of numbers, not {matrix.shape} {matrix.dtype}"
+            )
+        matrix = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
+    columns = {}
+    for name, values in arrays.items():
+        if values.ndim != 1 or (matrix is not None and len(values) != len(matrix)):
+            raise ValueError(
+                f"{name} must have one entry for every row, and has shape {values.shape}"
+            )
+        if values.dtype.kind in "fiub":
+            columns[name] = values.astype(np.float64)
+        elif values.dtype.kind == "U":
+            columns[name] = values
+        else:
+            raise ValueError(f"{name} holds {values.dtype}, neither numbers nor text")
+    if len({len(values) for values in columns.values()}) > 1:
+        raise ValueError("its arrays have different lengths")
+    return Table(columns, matrix, target)
+
+
+def _svmlight(path: Path) -> Table:
+    sparse: csr_array
+    sparse, labels, queries = load_svmlight_file(str(path), dtype=np.float32, query_id=True)
+    columns = {"label": labels.astype(np.float64)}
+    if len(queries) == len(labels):
+        columns["qid"] = queries.astype(np.float64)
+    return Table(columns, sparse.toarray(), "label")

@@ -1,0 +1,134 @@
+"""`Clustered` in an ordinary app whose clients are of two groups."""
+
+import numpy as np
+import pytest
+from flwr.app import Message
+
+from tagma import Clustered, Robust
+from tagma.errors import TagmaError
+from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tests.server.drop_in.ordinary_app import (
+    TRUE,
+    flip,
+    grid_of,
+    initial,
+    ordinary_app,
+    weight_of,
+)
+
+_FIRST_NODE = 2
+
+
+def _groups(result):
+    """The clusters of the nodes of the two groups."""
+    even = {row for node, row in result.clusters.items() if node % 2 == 0}
+    odd = {row for node, row in result.clusters.items() if node % 2 == 1}
+    return even, odd
+
+
+def test_finds_the_groups_and_a_model_for_each():
+    found = Clustered().start(grid_of(20, groups=2), initial(), num_rounds=3)
+    even, odd = _groups(found)
+    assert len(even) == len(odd) == 1
+    assert even != odd
+    for (row,), true in zip((even, odd), TRUE, strict=True):
+        assert np.linalg.norm(weight_of(found.models[row]) - true) < 0.2
+    assert found.arrays in found.models
+
+
+def test_holds_against_clients_that_send_the_opposite():
+    found = Clustered().start(grid_of(30, groups=2, change=flip(6)), initial(), num_rounds=4)
+    honest = {node: row for node, row in found.clusters.items() if node >= _FIRST_NODE + 6}
+    for group, true in enumerate(TRUE):
+        (row,) = {row for node, row in honest.items() if node % 2 == group}
+        assert np.linalg.norm(weight_of(found.models[row]) - true) < 0.2
+    byzantine = set(found.clusters) - set(honest)
+    among = {node for node in byzantine if found.clusters[node] in honest.values()}
+    assert among <= found.suspects
+
+
+def test_clients_evaluate_the_model_of_their_own_cluster():
+    clustered = Clustered().start(grid_of(20, groups=2), initial(), num_rounds=3)
+    one_model = Robust("mean").start(grid_of(20, groups=2), initial(), num_rounds=3)
+    assert clustered.evaluate_metrics_clientapp[3]["eval_loss"] < 0.02
+    assert one_model.evaluate_metrics_clientapp[3]["eval_loss"] > 1
+
+
+def test_ifca_asks_clients_to_evaluate_each_model():
+    strategy = Clustered("ifca", k=2, settings=["strategy.spread=3"], seed=1)
+    found = strategy.start(grid_of(12, groups=2), initial(), num_rounds=4)
+    even, odd = _groups(found)
+    assert len(even) == len(odd) == 1
+    assert even != odd
+    (row,) = even
+    assert np.linalg.norm(weight_of(found.models[row]) - TRUE[0]) < 0.3
+
+
+def test_the_metric_to_choose_by_must_be_there():
+    with pytest.raises(TagmaError, match=r"choose_by=nothing: .* they report eval_loss"):
+        Clustered("ifca", k=2, choose_by="nothing").start(grid_of(), initial())
+
+
+class Growing(InProcessGrid):
+    """A grid to which two nodes come in round 3."""
+
+    def __init__(self, clients: int) -> None:
+        super().__init__(ordinary_app(groups=2), clients)
+        self.rounds = 0
+
+    def get_node_ids(self):
+        late = list(self._contexts)[-2:]
+        return [node for node in self._contexts if node not in late or self.rounds >= 3]
+
+    def send_and_receive(self, messages, *, timeout=None):
+        sent: list[Message] = list(messages)
+        if sent and sent[0].metadata.message_type == "train":
+            self.rounds = max(self.rounds, int(sent[0].content["config"]["server-round"]) + 1)
+        return super().send_and_receive(sent, timeout=timeout)
+
+
+def test_who_comes_late_joins_its_cluster():
+    found = Clustered().start(Growing(22), initial(), num_rounds=4)
+    even, odd = _groups(found)
+    assert len(found.clusters) == 22
+    assert len(even) == len(odd) == 1
+    assert even != odd
+
+
+class Broken(Exception):
+    """What ends a run before its time."""
+
+
+def _break_at(last: int):
+    def evaluate(number, arrays):
+        if number == last:
+            raise Broken
+        return None
+
+    return evaluate
+
+
+@pytest.mark.parametrize("make", [Clustered, lambda **k: Robust("centered_clipping", **k)])
+def test_a_run_that_was_broken_off_goes_on(tmp_path, make):
+    whole = make().start(grid_of(20, groups=2, steps=5), initial(), num_rounds=5)
+    with pytest.raises(Broken):
+        make(checkpoint=tmp_path).start(
+            grid_of(20, groups=2, steps=5), initial(), num_rounds=5, evaluate_fn=_break_at(3)
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.safetensors"]
+    resumed = make(checkpoint=tmp_path)
+    found = resumed.start(grid_of(20, groups=2, steps=5), initial(), num_rounds=5)
+    assert found == whole
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    with pytest.raises(Broken):
+        Clustered(checkpoint=tmp_path).start(
+            grid_of(20, groups=2), initial(), num_rounds=3, evaluate_fn=_break_at(2)
+        )
+    with pytest.raises(TagmaError, match="another model"):
+        Clustered(checkpoint=tmp_path).start(grid_of(20), initial("float64"), num_rounds=3)
+    (tmp_path / "checkpoint.safetensors").write_bytes(b"rubbish")
+    with pytest.raises(TagmaError, match="cannot be gone on from"):
+        Clustered(checkpoint=tmp_path).start(grid_of(20), initial(), num_rounds=3)

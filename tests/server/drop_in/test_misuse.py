@@ -1,0 +1,88 @@
+"""Ways to use the Strategies wrongly, each with one clear error, and hostile clients."""
+
+import numpy as np
+import pytest
+from flwr.app import ArrayRecord
+
+from tagma import Clustered, Robust
+from tagma.errors import TagmaError
+from tests.server.drop_in.ordinary_app import TRUE, grid_of, initial, weight_of
+
+
+def _without_examples(client, number, model, metrics):
+    return model, {"loss": metrics["loss"]}
+
+
+def _fails(client, number, model, metrics):
+    return None
+
+
+def _other_shape(client, number, model, metrics):
+    return np.zeros((3, 2), model.dtype), metrics
+
+
+def _other_precision(client, number, model, metrics):
+    return model.astype(np.float64), metrics
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Robust("trimed_mean"), "trimmed_mean"),
+        (lambda: Robust("trimmed_mean", beta=0.6), r"aggregation\.beta=0\.6"),
+        (lambda: Robust("trimmed_mean", gamma=1), r"aggregation\.gamma=1: there is no such"),
+        (lambda: Robust("krum", pre=["nmn"]), r"aggregation\.pre=nmn"),
+        (lambda: Clustered("ifka"), "ifca"),
+        (lambda: Clustered("oracle"), "algorithm=oracle: it is told the truth"),
+        (lambda: Clustered(beta=0.2), r"beta=0\.2: there is no such argument"),
+        (lambda: Clustered(settings=["clustering.radius=-1"]), r"clustering\.radius"),
+        (
+            lambda: Clustered(settings=["optimiser=gradient"]).start(grid_of(20), initial()),
+            "optimiser=gradient",
+        ),
+        (lambda: Robust().start(grid_of(), ArrayRecord()), "initial_arrays"),
+        (lambda: Robust().start(grid_of(change=_without_examples), initial()), "examples"),
+        (lambda: Robust().start(grid_of(change=_fails), initial()), "this client fails"),
+        (lambda: Robust().start(grid_of(change=_other_shape), initial()), "wrong shape"),
+        (lambda: Robust().start(grid_of(change=_other_precision), initial()), "wrong dtype"),
+    ],
+)
+def test_one_clear_line(make, said):
+    with pytest.raises(TagmaError, match=said) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [_without_examples, _fails, _other_shape, _other_precision,
+     lambda c, n, model, metrics: (model * np.nan, metrics),
+     lambda c, n, model, metrics: (model, metrics | {"num-examples": -1}),
+     lambda c, n, model, metrics: (model, metrics | {"num-examples": float("nan")}),
+     lambda c, n, model, metrics: (model, metrics | {"num-examples": [1, 2]}),
+     lambda c, n, model, metrics: (model, {})],
+)  # fmt: skip
+@pytest.mark.parametrize("make", [Robust, Clustered])
+def test_broken_clients_do_not_stop_the_others(make, spoil, caplog):
+    def change(client, number, model, metrics):
+        return spoil(client, number, model, metrics) if client < 3 else (model, metrics)
+
+    found = make().start(grid_of(16, change=change), initial(), num_rounds=3)
+    assert np.linalg.norm(weight_of(found.arrays) - TRUE[0]) < 0.2
+    assert "round 1: replies dropped: 3 " in caplog.text
+    assert len(found.evaluate_metrics_clientapp) == 3
+
+
+def test_a_later_round_without_replies_keeps_the_model():
+    def change(client, number, model, metrics):
+        return None if number == 2 else (model, metrics)
+
+    found = Robust().start(grid_of(change=change), initial(), num_rounds=2)
+    before = Robust().start(grid_of(), initial(), num_rounds=1)
+    assert weight_of(found.arrays) == pytest.approx(weight_of(before.arrays))
+
+
+def test_one_client_is_enough_where_it_is_allowed():
+    strategy = Robust("median", min_available_nodes=1, min_train_nodes=1)
+    found = strategy.start(grid_of(1), initial(), num_rounds=2)
+    assert np.linalg.norm(weight_of(found.arrays) - TRUE[0]) < 0.3
