@@ -76,7 +76,9 @@ def _write(bench: Bench, figures: Path) -> str:
             spent=bench_tables.spent_rows(bench),
             failed=bench_tables.failed_rows(bench),
             most=bench_tables.SHOWN_CELLS,
-            clusters=max((len(place.run.clusters) for place in pictures), default=0),
+            clusters=max(
+                (group + 1 for place in pictures for group in place.picture.groups), default=0
+            ),
             **sheets,
         )
     )

@@ -5,8 +5,8 @@ infinite stays so: the run diverged.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class ClientRow:
-    """One row of `clusters.csv`; `place` is its stage-I vector in the picture's plane."""
+    """One row of `clusters.csv`; `place` is its vector in the picture's plane."""
 
     name: str
     assigned: int | None
@@ -99,6 +99,8 @@ class ClientRow:
     quarantined: bool
     excluded: bool
     place: Point | None
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """What it says of its model, by the score's name."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,8 @@ class Run:
     """The rows of `history.csv`."""
     choices: dict[str, Any]
     """What was run, by name."""
+    environment: Mapping[str, str]
+    """What it was made with, by name."""
     overrides: tuple[str, ...] | None
     config: str | None
 

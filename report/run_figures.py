@@ -9,15 +9,17 @@ import numpy as np
 
 from tagma.report.axes import value_axis
 from tagma.report.bootstrap import Interval
+from tagma.report.cluster_matching import match_clusters, misplaced
 from tagma.report.dot_chart import Entry, draw_dots
 from tagma.report.figure_files import Key, Sheet
 from tagma.report.line_chart import LARGE, Line, draw_lines, percent_axis
 from tagma.report.number_format import capitalised, number, shown
-from tagma.report.run_data import ERROR, LOSS, Curve, Run, RunScore
-from tagma.report.run_tables import largest
+from tagma.report.run_data import ERROR, LOSS, ClientRow, Curve, Run, RunScore
+from tagma.report.run_tables import SHOWN_CLUSTERS, largest
 from tagma.report.scatter import Picture, draw_picture, look
+from tagma.report.strip_chart import StripRow, draw_strips
 
-OURS = ("misclustering", "error", "score-*", "losses", "clients")
+OURS = ("misclustering", "error", "score-*", "strips", "losses", "clients")
 """The names of all figures that a run may have."""
 MOST_CURVES = 12
 """Clusters beyond which nobody could tell their curves apart."""
@@ -34,7 +36,7 @@ class RunFigures:
 
 
 def draw_run_figures(run: Run) -> RunFigures:
-    """Misclustering, every score, the losses of the clusters, and the clients.
+    """Misclustering, every score, that of each client, the losses of the clusters, the clients.
 
     Where the clusters' losses have curves, the loss of all needs none. Those of the last round
     alone are shown where there is no curve of the misclustering.
@@ -47,14 +49,54 @@ def draw_run_figures(run: Run) -> RunFigures:
     if losses is None and shares is None:
         losses = _losses(run)
     clients = None if picture is None else clients_sheet(run, picture)
-    last = (losses, clients) if any(scores) else (clients, losses)
-    sheets = {sheet.name: sheet for sheet in (shares, *scores, *last) if sheet is not None}
+    two_panels = picture is None or picture.truth is not None
+    last = (losses, clients) if any(scores) and two_panels else (clients, losses)
+    drawn = (shares, *scores, strips_sheet(run), *last)
+    sheets = {sheet.name: sheet for sheet in drawn if sheet is not None}
     return RunFigures(sheets, picture, named)
 
 
 def figure_name(score: RunScore) -> str:
     """The name of a score's figure, which is also that of its files."""
     return "error" if score.name == ERROR else f"score-{re.sub(r'[^A-Za-z0-9]+', '-', score.name)}"
+
+
+def strips_sheet(run: Run) -> Sheet | None:
+    """What every honest client measures with its model at the end, in rows of the clusters.
+
+    These are the found ones; where nobody looked for any, the true ones. Not drawn for the loss.
+    """
+    score = next((one for one in run.scores if one.name != LOSS and _measuring(run, one)), None)
+    if score is None:
+        return None
+    matched = match_clusters(run.clients, len(run.clusters)) if run.grouped else {}
+    groups: dict[int | None, list[tuple[float, str, bool]]] = {}
+    for client in _measuring(run, score):
+        group = client.assigned if run.grouped else client.true
+        wrong = run.grouped and misplaced(client, matched)
+        words = f"client {client.name}{', in the wrong cluster' if wrong else ''}"
+        groups.setdefault(group, []).append((client.measured[score.name], words, wrong))
+    most = sorted(groups, key=lambda group: -len(groups[group]))[:SHOWN_CLUSTERS]
+    before = "cluster" if run.grouped else "true cluster"
+    none = "no cluster" if run.grouped or len(groups) > 1 else "all clients"
+    rows = [
+        StripRow(none, "plain", tuple(groups[group])) if group is None
+        else StripRow(f"{before} {group}", look(group)[1], tuple(groups[group]))
+        for group in sorted(most, key=lambda group: (group is None, group or 0))
+    ]  # fmt: skip
+    title = f"{capitalised(score.title)} of every client"
+    chart = draw_strips("strips", title, score.title, rows, number, score.better)
+    table = tuple(
+        (one.name, one.assigned, one.true, one.measured[score.name])
+        for one in _measuring(run, score)
+    )
+    columns = ("client", "assigned", "true", score.name)
+    return Sheet("strips", title, (chart,), columns, table)
+
+
+def _measuring(run: Run, score: RunScore) -> list[ClientRow]:
+    """The clients that measured it, but for the Byzantine ones, who may say anything."""
+    return [one for one in run.clients if score.name in one.measured and not one.byzantine]
 
 
 def _misclustering(run: Run) -> Sheet | None:
@@ -162,7 +204,7 @@ def clients_sheet(
         for one in run.clients
         if one.place is not None
     )
-    keys = [Key(*look(k), f"cluster {k}") for k in range(len(run.clusters))]
+    keys = [Key(*look(k), f"{'' if run.grouped else 'true '}cluster {k}") for k in picture.groups]
     keys += [Key(*entry) for entry in picture_keys(run, picture)]
     columns = ("client", "assigned", "true", "byzantine", "trimmed", "x", "y")
     return Sheet(name, title, panels, columns, rows, tuple(keys))

@@ -6,7 +6,7 @@ file or value may be missing. A hole in a list of numbers is NaN.
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
@@ -46,8 +46,8 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
             f"{folder}: oracle_without_liars is called oracle_without_byzantine now; run it again"
         )
     clusters, how = _clusters(metrics), metrics.get("clustering", {})
-    clients = [_client(row) for row in _client_rows(folder / "clusters.csv")]
     scores = metrics.get("scores") or {}
+    clients = [_client(row, scores) for row in _client_rows(folder / "clusters.csv")]
     known = misclustering is not None or any(one.honest is not None for one in clusters)
     overrides = folder / ".hydra" / "overrides.yaml"
     config = folder / ".hydra" / "config.yaml"
@@ -82,6 +82,11 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
             for row in csv_rows(folder / "history.csv")
         ),
         choices=dict(metrics.get("settings") or {}),
+        environment={
+            str(name): str(value)
+            for name, value in (metrics.get("environment") or {}).items()
+            if value is not None
+        },
         overrides=tuple(str(o) for o in OmegaConf.load(overrides)) if overrides.exists() else None,
         config=config.read_text(encoding="utf-8") if config.exists() else None,
     )
@@ -210,7 +215,7 @@ def _reasons(counts: Mapping[str, Any] | None) -> Reasons:
     return {str(reason): int(count) for reason, count in (counts or {}).items()}
 
 
-def _client(row: Mapping[str, str]) -> ClientRow:
+def _client(row: Mapping[str, str], scores: Collection[str]) -> ClientRow:
     x, y = _number(row.get("x")), _number(row.get("y"))
     byzantine = _whole(row.get("byzantine"))
     return ClientRow(
@@ -222,6 +227,11 @@ def _client(row: Mapping[str, str]) -> ClientRow:
         quarantined=bool(_whole(row.get("quarantined"))),
         excluded=bool(_whole(row.get("excluded"))),
         place=(x, y) if x is not None and y is not None and _finite(x) and _finite(y) else None,
+        measured={
+            name: value
+            for name in scores
+            if (value := _number(row.get(name))) is not None and _finite(value)
+        },
     )
 
 

@@ -40,6 +40,7 @@ def _render(run: Run, figures: RunFigures) -> str:
         oracle_given=oracle_given(run.oracle_without_byzantine),
         clusters=run_tables.cluster_rows(run),
         more_clusters=len(run.clusters) - len(run_tables.largest(run.clusters)),
+        per_client=[s for s in run.scores if any(s.name in one.measured for one in run.clients)],
         homeless=run_tables.homeless_words(run),
         reasons=run_tables.reason_rows(run),
         times=run_tables.time_rows(run),

@@ -1,4 +1,7 @@
-"""Figure 3: the stage-I vectors in the plane, as the run grouped them and as they truly are.
+"""The clients in the plane, as the run grouped them and as they truly are.
+
+They are drawn by their local models; for an algorithm that looks for no clusters in these, by what
+they sent last. Where clients are not grouped, there is one panel, by their true clusters if known.
 
 A ball's shadow on the plane is a disc of the same radius about the shadow of its centre: a client
 outside the disc is outside the ball, one inside may be outside in a direction that is not shown.
@@ -75,6 +78,9 @@ class Panel:
 class Picture:
     """Both panels (`truth` is `None` where not known) and what lies outside them."""
 
+    groups: tuple[int, ...]
+    """The numbers of the clusters that have colours: the found ones, else the true ones."""
+
     found: Panel
     truth: Panel | None
     outside: str
@@ -89,17 +95,23 @@ def look(cluster: int) -> tuple[str, str]:
 
 
 def draw_picture(run: Run, name: str = "") -> Picture | None:
-    """Figure 3, or `None` if no client has a place in the plane; `name` sets apart its ids."""
+    """The picture, or `None` if no client has a place in the plane; `name` sets apart its ids."""
     frame = choose_frame(run.clients)
     if frame is None:
         return None
-    plane = _Plane(frame, len(run.clients), name)
-    matched = match_clusters(run.clients, len(run.clusters))
+    plane = _Plane(frame, run, name)
     placed = [(client, client.place) for client in run.clients if client.place is not None]
+    outside = _outside(frame, placed)
+    if not run.grouped:
+        true = {one.true for one in run.clients if one.true is not None and not one.byzantine}
+        only = _truth(plane, placed, {label: label for label in true}) or _found(plane, placed, run)
+        return Picture(tuple(sorted(true)), only, None, outside, {}, 0)
+    matched = match_clusters(run.clients, len(run.clusters))
     return Picture(
+        groups=tuple(range(len(run.clusters))),
         found=_found(plane, placed, run),
         truth=_truth(plane, placed, matched),
-        outside=_outside(frame, placed),
+        outside=outside,
         lost={true: found for true, found in matched.items() if found >= len(run.clusters)},
         misplaced=sum(misplaced(client, matched) for client in run.clients),
     )
@@ -108,9 +120,12 @@ def draw_picture(run: Run, name: str = "") -> Picture | None:
 class _Plane:
     """Marks in pixels; one outside the frame becomes an arrow on its edge, pointing at it."""
 
-    def __init__(self, frame: Frame, clients: int, name: str) -> None:
+    def __init__(self, frame: Frame, run: Run, name: str) -> None:
+        clients = len(run.clients)
         self.frame = frame
         self.name = name
+        self.grouped = run.grouped
+        self.drawn = drawn_by(run)
         self.scale = 1.0 if clients <= 150 else 0.8 if clients <= 400 else 0.6
         self.x = LinearAxis(frame.x - frame.half, frame.x + frame.half, LEFT, RIGHT)
         self.y = LinearAxis(frame.y - frame.half, frame.y + frame.half, BOTTOM, TOP)
@@ -142,7 +157,7 @@ class _Plane:
     ) -> Panel:
         return Panel(
             id=f"{self.name}{part}",
-            title=f"{title}: the clients’ first answers in the plane",
+            title=f"{title}: the clients’ {self.drawn}s in the plane",
             heading=title,
             description=description,
             marks=tuple(marks),
@@ -158,9 +173,10 @@ class _Plane:
 def _found(plane: _Plane, clients: Sequence[Placed], run: Run) -> Panel:
     marks = []
     for client, place in clients:
-        shape, style = ("reject", "out") if client.assigned is None else look(client.assigned)
+        number = client.assigned if plane.grouped else 0
+        shape, style = ("reject", "out") if number is None else look(number)
         style += " hollow" if client.trimmed else ""
-        marks.append(plane.mark(place, shape, style, describe(client), client.name))
+        marks.append(plane.mark(place, shape, style, describe(client, run.group), client.name))
     radii = [cluster.radius for cluster in run.clusters]
     balls = [
         plane.ball(centre, radius, look(number)[1])
@@ -175,7 +191,7 @@ def _found(plane: _Plane, clients: Sequence[Placed], run: Run) -> Panel:
     shown = [ball for ball in balls if ball is not None]
     return plane.panel(
         "found",
-        "As found",
+        "As found" if plane.grouped else "The clients",
         f"{count(len(clients), 'client')} by the cluster the run put them in, "
         f"{trimmed} of them trimmed, and {count(len(run.centres), 'cluster centre')}"
         f"{' with their balls' if shown else ''}.",
@@ -189,31 +205,37 @@ def _truth(plane: _Plane, clients: Sequence[Placed], matched: dict[int, int]) ->
         return None
     marks, rings = [], []
     for client, place in clients:
-        words = describe(client)
+        words = describe(client, "cluster" if plane.grouped else "model")
         if client.byzantine:
-            at = "" if client.assigned is None else f" k{client.assigned}"
+            at = "" if client.assigned is None or not plane.grouped else f" k{client.assigned}"
             marks.append(plane.mark(place, "cross", f"byzantine{at}", words, client.name))
             continue
         label = None if client.true is None else matched[client.true]
         shape, style = ("dot", "out") if label is None else look(label)
         marks.append(plane.mark(place, shape, style, words, client.name))
-        if misplaced(client, matched) and plane.frame.contains(place):
+        if plane.grouped and misplaced(client, matched) and plane.frame.contains(place):
             rings.append(plane.mark(place, "ring", f"k{label} wrong", words))
     byzantine = sum(bool(client.byzantine) for client, _ in clients)
     return plane.panel(
         "truth",
         "The truth",
-        f"The same clients: {len(clients) - byzantine} honest by their true cluster, "
-        f"{byzantine} Byzantine; {len(rings)} honest in the wrong cluster are ringed.",
+        f"The clients: {len(clients) - byzantine} honest by their true cluster, "
+        f"{byzantine} Byzantine"
+        + (f"; {len(rings)} honest in the wrong cluster are ringed." if plane.grouped else "."),
         marks + rings,
         [],
     )
 
 
-def describe(client: ClientRow) -> str:
+def drawn_by(run: Run) -> str:
+    """What a client's place is of."""
+    return "last answer" if run.clustering is None else "local model"
+
+
+def describe(client: ClientRow, group: str = "cluster") -> str:
     """A client's facts in one line."""
-    home = "no cluster" if client.assigned is None else f"cluster {client.assigned}"
-    facts = [f"found in {home}"]
+    home = f"no {group}" if client.assigned is None else f"{group} {client.assigned}"
+    facts = [f"found in {home}" if group == "cluster" else f"has {home}"]
     for fact in ("trimmed", "quarantined", "excluded"):
         facts += [fact] if getattr(client, fact) else []
     if client.byzantine:

@@ -5,7 +5,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tagma.report import number_format
-from tagma.report.scatter import look
+from tagma.report.scatter import drawn_by, look
 
 
 @cache
@@ -26,5 +26,5 @@ def templates() -> Environment:
         "size": number_format.size,
         "capitalised": number_format.capitalised,
     }
-    made.globals |= {"look": look, "count": number_format.count}
+    made.globals |= {"look": look, "drawn_by": drawn_by, "count": number_format.count}
     return made

@@ -23,6 +23,7 @@ from tagma.server.results.metrics import summarise
 from tagma.server.results.recorder import Recorder
 from tagma.server.results.run_folder import (
     History,
+    places_of,
     remove_results,
     write_clusters,
     write_metrics,
@@ -131,8 +132,9 @@ def conduct(
             play_all(strategy, plan)
         found = strategy.algorithm.findings(strategy.state)
         known = found if isinstance(found, Clustered) else None
-        write_clusters(folder, recorder, known)
-        write_models(folder, strategy.outcome.models, known, task, strategy.buffers)
+        drawn = places_of(recorder, known)
+        write_clusters(folder, recorder, known, drawn)
+        write_models(folder, strategy.outcome.models, known, drawn, task, strategy.buffers)
         write_metrics(folder, summarise(settings, recorder, known, engine))
         remove_checkpoints(folder)
 

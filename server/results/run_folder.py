@@ -6,19 +6,21 @@ so that a folder with metrics.json is a whole result.
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors.numpy import save
 
-from tagma.arrays import Array
+from tagma.arrays import Array, Labels
 from tagma.atomic_file import whole_file
 from tagma.exchange import NO_MODEL
 from tagma.layout import Named
+from tagma.server.results.client_metrics import ClientMetric
 from tagma.server.results.events import RoundFinished
-from tagma.server.results.principal_plane import principal_plane
+from tagma.server.results.principal_plane import places_on, principal_plane
 from tagma.server.results.recorder import Recorder
 from tagma.server.results.scores import Score
 from tagma.strategies.algorithms.three_stage import Clustered
@@ -27,7 +29,7 @@ from tagma.tasks.task import Task, WithStateDict, layout_of
 METRICS, HISTORY, CLUSTERS, MODELS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
 )  # fmt: skip
-FIGURES = ("misclustering", "error", "clients", "losses")
+FIGURES = ("misclustering", "error", "strips", "clients", "losses")
 RESULTS = (
     *(METRICS, HISTORY, CLUSTERS, MODELS, "report.html"),
     *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("svg", "csv")),
@@ -75,15 +77,53 @@ class History:
         self._table.writerow([event.round, event.work, *scores, *counted])
 
 
-def write_clusters(folder: Path, recorder: Recorder, found: Clustered | None) -> None:
-    """clusters.csv: who is where; what nobody knows is left empty."""
+@dataclass(frozen=True)
+class ClientPlaces:
+    """Where clients are on a plane, and the plane."""
+
+    places: Mapping[int, Array]
+    origin: Array
+    directions: Array
+
+
+def places_of(recorder: Recorder, found: Clustered | None) -> ClientPlaces | None:
+    """The clients by their local models, or, where no clusters are looked for, by what they sent.
+
+    The latter in the last round: gradients, or models after local training.
+    """
+    clients, vectors = _drawn(recorder, found)
+    if not len(clients):
+        return None
+    origin, directions = principal_plane(vectors)
+    places = places_on(directions, origin, vectors)
+    return ClientPlaces(dict(zip(clients.tolist(), places, strict=True)), origin, directions)
+
+
+def _drawn(recorder: Recorder, found: Clustered | None) -> tuple[Labels, Array]:
+    if found is not None:
+        return found.clients, found.local_models
+    replies = None if recorder.last is None else recorder.last.replies
+    return (np.empty(0, int), np.empty((0, 0))) if replies is None else (
+        replies.clients, replies.vectors
+    )  # fmt: skip
+
+
+def write_clusters(
+    folder: Path, recorder: Recorder, found: Clustered | None, drawn: ClientPlaces | None
+) -> None:
+    """clusters.csv: who is where, and what each measured; what nobody knows is left empty."""
     last, truth, byzantine = recorder.last, recorder.truth, recorder.byzantine
     assert last is not None
     assigned = dict(zip(last.clients.tolist(), last.which.tolist(), strict=True))
-    places = {} if found is None else _places(found)
+    held = {} if found is None else _held(found)
+    places = {} if drawn is None else drawn.places
+    measured = [
+        one.name for one in recorder.scores
+        if isinstance(one, ClientMetric) and one.of is None and one.name not in _CLUSTER_COLUMNS
+    ]  # fmt: skip
     with (folder / CLUSTERS).open("w", newline="") as file:
         table = csv.writer(file)
-        table.writerow(_CLUSTER_COLUMNS)
+        table.writerow([*_CLUSTER_COLUMNS, *measured])
         absent = {client for client in recorder.rejected if client is not None}
         for client in sorted(assigned.keys() | absent):
             true = forger = ""
@@ -93,31 +133,26 @@ def write_clusters(folder: Path, recorder: Recorder, found: Clustered | None) ->
                 forger = str(int(byzantine[client]))
             model = assigned.get(client, NO_MODEL)
             joined = "" if client not in assigned else recorder.joined.get(client, 1)
-            trimmed, x, y, *held = places.get(client, [""] * 5)
-            row = [client, "" if model == NO_MODEL else model, true, forger, trimmed, x, y]
-            table.writerow([*row, joined, *held])
+            trimmed, *screened = held.get(client, [""] * 3)
+            place = [repr(float(number)) for number in places.get(client, ())] or ["", ""]
+            row = [client, "" if model == NO_MODEL else model, true, forger, trimmed, *place]
+            told = last.evaluations.get(client, {})
+            values = [repr(told[name]) if name in told else "" for name in measured]
+            table.writerow([*row, joined, *screened, *values])
 
 
-def _places(found: Clustered) -> dict[int, list[Any]]:
-    """Whether each client is outside its ball, where on a plane, and what is held against it."""
-    origin, plane = principal_plane(found.local_models)
-    places = (found.local_models - origin) @ plane.T
-    standing = found.standing
-    return {
-        client: [
-            int(found.trimmed[row]),
-            *(repr(float(number)) for number in places[row]),
-            int(standing.quarantined[row]),
-            int(standing.excluded[row]),
-        ]
-        for row, client in enumerate(found.clients.tolist())
-    }
+def _held(found: Clustered) -> dict[int, list[int]]:
+    """Whether each client is outside its ball, in quarantine, and excluded."""
+    columns = (found.trimmed, found.standing.quarantined, found.standing.excluded)
+    rows = zip(*(column.astype(int).tolist() for column in columns), strict=True)
+    return dict(zip(found.clients.tolist(), map(list, rows), strict=True))
 
 
 def write_models(
     folder: Path,
     models: Array,
     found: Clustered | None,
+    drawn: ClientPlaces | None,
     task: Task,
     buffers: Sequence[Named],
 ) -> None:
@@ -130,8 +165,9 @@ def write_models(
     named = task.state_dict if isinstance(task, WithStateDict) else layout.named
     tensors: dict[str, Any] = {"models": models}
     if found is not None:
-        origin, plane = principal_plane(found.local_models)
-        tensors |= {"centres": found.clustering.centres, "projection": plane, "origin": origin}
+        tensors["centres"] = found.clustering.centres
+    if drawn is not None:
+        tensors |= {"projection": drawn.directions, "origin": drawn.origin}
     if len(layout.parts) > 1:
         for k, model in enumerate(models):
             own = named(model, buffers[min(k, len(buffers) - 1)])
