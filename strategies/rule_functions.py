@@ -14,6 +14,7 @@ from tagma.strategies import aggregation
 from tagma.strategies.aggregation import Aggregate, Mixed
 from tagma.strategies.aggregation.side_information import declared
 from tagma.strategies.model_rows import model_rows, plain
+from tagma.strategies.numerics.row_blocks import LARGEST
 
 _FROM_USER = ("weights", "reference")
 
@@ -54,7 +55,9 @@ def _counted(found: Aggregate, rows: Array) -> Mask:
         return found.weights > 0
     if found.kept is not None:
         return found.kept
-    usable: Mask = np.isfinite(rows).all(axis=1) if found.removed else np.ones(len(rows), bool)
+    if not found.removed:
+        return np.ones(len(rows), dtype=bool)
+    usable: Mask = np.abs(rows).max(axis=1).astype(np.float64) <= LARGEST  # false for NaN
     return usable
 
 
