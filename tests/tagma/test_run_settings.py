@@ -66,7 +66,7 @@ def test_the_settings_of_a_run_are_found_again(tmp_path):
     assert settings_of_run(of(tmp_path, overrides)) is compose(overrides)
 
 
-@pytest.mark.parametrize("overrides", [["seed=${seed}"], ["seed=" + "[" * 5000], [3], "seed=1", {}])
+@pytest.mark.parametrize("overrides", [["seed=${seed}"], ["seed=" + "[" * 500], [3], "seed=1", {}])
 def test_settings_that_are_none_are_one_line(tmp_path, overrides):
     with pytest.raises(TagmaError) as error:
         settings_of_run(of(tmp_path, overrides))
