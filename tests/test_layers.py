@@ -21,7 +21,7 @@ NEIGHBOURS = {
     ("server", "client"),
 }  # fmt: skip
 HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in layer}
-LAZY = {"tagma/__init__.py", "launch/cli.py"}
+LAZY = {"tagma/__init__.py", "tagma/rules.py", "launch/cli.py"}
 """They have tables of names that are imported when they are first asked for."""
 NUMBERS_ONLY = ("algorithms", "clustering", "aggregation", "numerics", "screening")
 PUBLIC_FLOWER = {
