@@ -125,7 +125,7 @@ def flower_modules(file: Path) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "flwr":
             yield node.module or ""
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith("flwr"))
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "flwr")
 
 
 @pytest.mark.parametrize("room", NUMBERS_ONLY)

@@ -16,6 +16,7 @@ from safetensors.numpy import save
 from tagma.arrays import Array
 from tagma.atomic_file import whole_file
 from tagma.exchange import NO_MODEL
+from tagma.foreign_file import read_text
 from tagma.layout import Named
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.principal_plane import principal_plane
@@ -149,5 +150,5 @@ def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
 
 def read_metrics(folder: Path) -> dict[str, Any]:
     """The metrics of a finished run."""
-    metrics: dict[str, Any] = json.loads((folder / METRICS).read_text())
+    metrics: dict[str, Any] = json.loads(read_text(folder / METRICS))
     return metrics
