@@ -52,6 +52,22 @@ def adversary_of(settings: Settings) -> Adversary:
     )
 
 
+def phases_of(attack: str | Attack, given: Mapping[str, Any]) -> tuple[Phase, ...]:
+    """An attack, or what the group `attack` has by its name, with settings, for any Flower app."""
+    if isinstance(attack, Attack):
+        when = settings_of(_when, "attack", given, {})
+        return (Phase(attack, when["start"], when["stop"]),)
+    config = _resolved("attack", {**given, "name": attack}, ())
+    return _phases("attack", {key: config[key] for key in config if key not in _WHO}, ())
+
+
+def share_of(fraction: float, clients: Sequence[int] | None) -> tuple[float, frozenset[int] | None]:
+    """Who attacks, checked: a share, or the numbers of clients."""
+    asked = None if clients is None else list(clients)
+    who = settings_of(_who, "byzantine", {"fraction": fraction, "clients": asked}, {})
+    return who["fraction"], None if asked is None else frozenset(who["clients"])
+
+
 def _entries(settings: Settings) -> dict[str, Any]:
     """The attacks by their keys: the group itself, or each of its list."""
     group = settings.choice("attack")

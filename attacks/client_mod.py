@@ -36,7 +36,7 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     client = client_number(context)
     work = work_of(message)
     honest, buffers = unpack(reply.content[ARRAYS], layout)
-    past = _remember(context.state, work, round_number, honest, squad.remembers)
+    past = remember(context.state, work, round_number, honest, squad.remembers)
     if attack is None:
         return reply
     numbers = _numbers(reply)
@@ -121,7 +121,7 @@ def client_number(context: Context) -> int:
     return int(context.node_config["partition-id"])
 
 
-def _remember(
+def remember(
     state: RecordDict, work: str, round_number: int, honest: Array, count: int
 ) -> list[Array]:
     """The last `count` updates of earlier rounds, kept with the node from round to round.

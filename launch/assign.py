@@ -6,20 +6,16 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from safetensors import SafetensorError
-from safetensors.numpy import load_file
-from yaml import YAMLError
+from safetensors.numpy import load
 
-from tagma.choices import SEARCHPATH
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.errors import TagmaError
+from tagma.foreign_file import read_arrays
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import say
-from tagma.override import key_of
+from tagma.run_settings import settings_of_run
 from tagma.server.results.run_folder import METRICS, MODELS, read_metrics
-from tagma.settings import Settings, compose
 from tagma.strategies.screening.placement import place
 from tagma.tasks.task import Data, SquaredDistance, Task
 from tagma.tasks.task_choice import task_of
@@ -38,12 +34,14 @@ its own. A client that no ball holds fits none.
 def main(arguments: list[str]) -> None:
     """Place one client."""
     parser = CommandLine("assign", _HELP)
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="of the finished run")
+    parser.add_run_folder("of the finished run")
     parser.add_argument("data", type=Path, metavar="DATA", help="the client's examples")
     parser.add_argument("--model", type=Path, metavar="FILE", help="save its cluster's model here")
     given = parser.read(arguments)
     folder, path, save = given.folder, given.data, given.model
-    settings = _settings(folder)
+    if not (folder / METRICS).is_file() or not (folder / ".hydra").is_dir():
+        raise TagmaError(f"{folder}: is not the folder of a finished tagma run")
+    settings = settings_of_run(folder, trust=given.trust)
     task = task_of(settings)
     data = _data(path, task)
     models, centres = _models(folder)
@@ -73,20 +71,6 @@ def main(arguments: list[str]) -> None:
         say(f"model: {save}")
 
 
-def _settings(folder: Path) -> Settings:
-    """The run's own settings, with the places where it looked for the user's choices."""
-    if not (folder / METRICS).is_file() or not (folder / ".hydra").is_dir():
-        raise TagmaError(f"{folder}: is not the folder of a finished tagma run")
-    try:
-        given: Any = OmegaConf.to_container(OmegaConf.load(folder / ".hydra" / "hydra.yaml"))
-        of_run = given["hydra"]["overrides"]
-        places = [text for text in of_run["hydra"] if key_of(text) == SEARCHPATH]
-        return compose([*of_run["task"], *places])
-    except (OSError, YAMLError, OmegaConfBaseException, LookupError, TypeError) as problem:
-        reason = " ".join(str(problem).split())
-        raise TagmaError(f"{folder}: its settings in .hydra cannot be read ({reason})") from None
-
-
 def _clusters(folder: Path) -> list[dict[str, Any]]:
     try:
         clusters = read_metrics(folder)["clusters"]
@@ -100,9 +84,9 @@ def _clusters(folder: Path) -> list[dict[str, Any]]:
 
 def _models(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     try:
-        tensors = load_file(folder / MODELS)
+        tensors = load(read_arrays(folder / MODELS))
         return tensors["models"], tensors["centres"]
-    except (OSError, KeyError, SafetensorError) as problem:
+    except (OSError, ValueError, KeyError, SafetensorError) as problem:
         raise TagmaError(f"{folder / MODELS}: cannot be read ({problem})") from None
 
 

@@ -47,6 +47,8 @@ _COMMANDS = {
 }
 
 
+_ON_FOLDERS = ("resume", "assign", "report")
+"""These import nothing from the working folder, which may be somebody else's, without --trust."""
 _COMPLETION = ("-sc", "--shell-completion")
 
 
@@ -77,8 +79,9 @@ def _interrupt(number: int, frame: object) -> None:
 def _run(name: str, arguments: list[str], debug: bool) -> None:
     # `docker stop` and the like interrupt, as Ctrl-C does: what was started must end, too.
     signal.signal(signal.SIGTERM, _interrupt)
-    # Users' own plugins are modules in the folder they work in; ours come first.
-    sys.path.append(os.getcwd())
+    if name not in _ON_FOLDERS:
+        # Users' own plugins are modules in the folder they work in; ours come first.
+        sys.path.append(os.getcwd())
     show_log("tagma.tasks")
     try:
         _call(name, arguments)

@@ -7,6 +7,7 @@ last. Overrides (`key=value`) are passed on untouched, wherever they stand.
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import NoReturn
 
 from hydra._internal.utils import get_args_parser
@@ -34,6 +35,15 @@ class CommandLine(ArgumentParser):
         )
         self._takes_settings = overrides or flags is not None
         self._adds_overrides = overrides
+
+    def add_run_folder(self, what: str) -> None:
+        """The first word, a run folder, and whether what it names may be run."""
+        self.add_argument("folder", type=Path, metavar="FOLDER", help=what)
+        self.add_argument(
+            "--trust", action="store_true",
+            help="run what the folder's settings name, such as plugins of yours; not if it is a "
+            "stranger's",
+        )  # fmt: skip
 
     def read(self, arguments: Sequence[str]) -> Namespace:
         """What was given; asked for help, it prints it and ends the program with code 0."""

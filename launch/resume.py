@@ -1,13 +1,13 @@
 """`tagma resume`: go on with a run that broke off, from its last checkpoint, on any engine."""
 
 import logging
-from pathlib import Path
 
 from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import warn
 from tagma.launch.run import check, run_and_show
 from tagma.override import key_of
+from tagma.run_settings import check_trust
 from tagma.server.checkpoint import load_checkpoint
 from tagma.settings import compose
 
@@ -18,6 +18,7 @@ The result is that of a run that was never interrupted. What does not change the
 anew, for example where the rest runs or how long to wait:
 
   tagma resume outputs/2026-11-16/12-00-00
+  tagma resume my_results --trust            a run with plugins of yours
   tagma resume my_results engine=inprocess
   tagma resume my_results round_timeout=60"""
 
@@ -36,7 +37,7 @@ _OURS = ("resume", "output")
 def main(arguments: list[str]) -> None:
     """Compose the run's own settings with the new ones and run the rest."""
     parser = CommandLine("resume", _HELP, overrides=True)
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="of the run")
+    parser.add_run_folder("of the run")
     read = parser.read(arguments)
     folder, given = read.folder, read.overrides
     for text in given:
@@ -49,6 +50,7 @@ def main(arguments: list[str]) -> None:
     stored = [text for text in checkpoint.overrides if key_of(text) not in _OURS]
     if any(key_of(text) == "engine" for text in given):
         stored = [text for text in stored if not key_of(text).startswith("engine")]
+    check_trust(folder, stored, trust=read.trust)
     settings = compose([*stored, *given, "resume=true"])
     check(settings)
     checkpoint.check(rounds=settings.rounds)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tagma.errors import TagmaError
+from tagma.foreign_file import read_text
 from tagma.report.bench_data import Bench, BenchAxis, BenchCell
 from tagma.report.folder_files import csv_rows, readable
 from tagma.report.run_data import ERROR, Curve
@@ -28,7 +29,7 @@ _TIMES = ("seconds", "cpu_seconds", "clustering_seconds", "rounds_seconds", "mes
 def read_bench(folder: Path) -> Bench:
     """Read a bench folder; a file that is missing or not what it should be is a `TagmaError`."""
     with readable(folder):
-        return _bench(folder, json.loads((folder / INDEX).read_text(encoding="utf-8")))
+        return _bench(folder, json.loads(read_text(folder / INDEX)))
 
 
 def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:

@@ -10,6 +10,7 @@ from yaml import YAMLError
 
 from tagma.atomic_file import whole_file
 from tagma.errors import TagmaError
+from tagma.foreign_file import MOST_TEXT, plain_file
 
 _DAMAGED = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, csv.Error,
@@ -34,7 +35,7 @@ def csv_rows(path: Path, required: bool = False) -> list[dict[str, str]]:
     """The rows of a table by its columns; none where the file is missing and may be."""
     if not path.exists() and not required:
         return []
-    with path.open(encoding="utf-8", newline="") as file:
+    with plain_file(path, MOST_TEXT).open(encoding="utf-8", newline="") as file:
         return [
             {key: value or "" for key, value in row.items() if key is not None}
             for row in csv.DictReader(file)

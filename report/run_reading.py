@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from omegaconf import OmegaConf
-from safetensors import safe_open
+from safetensors.numpy import load
 
 from tagma.errors import TagmaError
+from tagma.foreign_file import MOST_YAML, read_arrays, read_text, read_yaml
 from tagma.report.folder_files import csv_rows, readable
 from tagma.report.oracle_yardstick import no_yardstick
 from tagma.report.run_data import (
@@ -36,7 +36,7 @@ from tagma.server.results.scores import ERRORS
 def read_run(folder: Path) -> Run:
     """Read a run folder; a file that is not what it should be is a `TagmaError`."""
     with readable(folder):
-        return _run(folder, json.loads((folder / "metrics.json").read_text(encoding="utf-8")))
+        return _run(folder, json.loads(read_text(folder / "metrics.json")))
 
 
 def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
@@ -87,8 +87,8 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
             for name, value in (metrics.get("environment") or {}).items()
             if value is not None
         },
-        overrides=tuple(str(o) for o in OmegaConf.load(overrides)) if overrides.exists() else None,
-        config=config.read_text(encoding="utf-8") if config.exists() else None,
+        overrides=tuple(str(o) for o in read_yaml(overrides)) if overrides.exists() else None,
+        config=read_text(config, MOST_YAML) if config.exists() else None,
     )
 
 
@@ -239,12 +239,11 @@ def _centres(path: Path) -> tuple[Point, ...]:
     """The centres in the picture's plane; NaN for one that is not finite."""
     if not path.exists():
         return ()
-    with safe_open(path, framework="numpy") as file:
-        if not {"centres", "projection", "origin"} <= set(file.keys()):
-            return ()
-        centres, projection, origin = (
-            np.asarray(file.get_tensor(name), dtype=float)
-            for name in ("centres", "projection", "origin")
-        )
+    tensors = load(read_arrays(path))
+    if not {"centres", "projection", "origin"} <= tensors.keys():
+        return ()
+    centres, projection, origin = (
+        np.asarray(tensors[name], dtype=float) for name in ("centres", "projection", "origin")
+    )
     places = (centres - origin) @ projection.T
     return tuple((float(x), float(y)) for x, y in places)

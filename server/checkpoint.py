@@ -28,6 +28,7 @@ import numpy as np
 from tagma import __version__
 from tagma.arrays import Array
 from tagma.errors import FederationError, TagmaError
+from tagma.foreign_file import read_arrays
 from tagma.layout import Named
 from tagma.plain_state import put_together, taken_apart
 from tagma.server.journal import Journal, Mark, read_lines
@@ -202,7 +203,7 @@ def _packed(
 
 
 def _read(path: Path) -> Checkpoint:
-    tensors, about = unsealed(path.read_bytes())
+    tensors, about = unsealed(read_arrays(path))
     if about["version"] != __version__:
         raise TagmaError(f"{path}: was written by version {about['version']} of Tagma")
     mark = put_together(Mark, about["journal"], {})

@@ -37,6 +37,8 @@ if not (_HERE / "server").is_dir():
     sys.meta_path.insert(0, _RoomFinder)
 
 _PUBLIC = {
+    "byzantine": "tagma.attacks.any_app",
+    "byzantine_grid": "tagma.attacks.any_app",
     "Clustered": "tagma.server.drop_in.clustered",
     "Robust": "tagma.server.drop_in.robust",
 }

@@ -104,8 +104,17 @@ def compose(overrides: Sequence[str]) -> Settings:
 
     Of Hydra's own settings only `hydra.searchpath` says what is composed; others are left out.
     """
-    key = tuple(text for text in overrides if key_of(text) in _HYDRAS or not _is_hydras(text))
+    key = _ours(overrides)
     return _ADOPTED.get(key) or _compose(key)
+
+
+def composed(overrides: Sequence[str]) -> DictConfig:
+    """The same before anything in it is resolved or checked."""
+    return _composed(_ours(overrides))
+
+
+def _ours(overrides: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text for text in overrides if key_of(text) in _HYDRAS or not _is_hydras(text))
 
 
 def _is_hydras(text: str) -> bool:

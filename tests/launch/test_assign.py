@@ -112,7 +112,7 @@ def test_own_choices_of_the_run_are_found_again(tmp_path, capsys):
     (tmp_path / "own/solver/mine.yaml").write_text(text)
     out, place = tmp_path / "out", f"hydra.searchpath=[file://{tmp_path}/own]"
     run([*SMALL, place, "solver=mine", "attack=none", "oracle=false", f"hydra.run.dir={out}"])
-    main([str(out), examples(tmp_path / "new.npz")])
+    main([str(out), examples(tmp_path / "new.npz"), "--trust"])
     assert "cluster: " in capsys.readouterr().out
 
 

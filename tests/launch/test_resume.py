@@ -99,7 +99,7 @@ def test_a_run_that_is_killed_goes_on_as_if_it_had_not_been(algorithm, tmp_path)
     assert len(history(tmp_path / "killed")[0]) == 3
     assert not (tmp_path / "killed/metrics.json").exists()
     (tmp_path / "again").touch()
-    for arguments in (["resume", "killed"], ["run", *own, "hydra.run.dir=whole"]):
+    for arguments in (["resume", "killed", "--trust"], ["run", *own, "hydra.run.dir=whole"]):
         done = tagma(*arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     metrics = json.loads((tmp_path / "killed/metrics.json").read_text())

@@ -1,6 +1,6 @@
 """An ordinary Flower app that knows nothing of Tagma: linear regression, in two groups or one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,11 @@ def initial(dtype: str = "float32") -> ArrayRecord:
     return ArrayRecord({name: Array(array) for name, array in named.items()})
 
 
-def ordinary_app(groups: int = 1, steps: int = 30, change: Change | None = None) -> ClientApp:
+def ordinary_app(
+    groups: int = 1, steps: int = 30, change: Change | None = None, mods: Sequence[Any] = ()
+) -> ClientApp:
     """Clients that take some gradient steps, and report `loss` after them; `change` spoils it."""
-    app = ClientApp()
+    app = ClientApp(mods=list(mods))
 
     @app.train()
     def train(message: Message, context: Context) -> Message:

@@ -1,0 +1,30 @@
+"""Every aggregation rule and pre-aggregator as a function of models as you have them.
+
+    from tagma.rules import nnm, trimmed_mean
+
+    trimmed_mean(states, beta=0.2)                        # a list of state_dicts: a state_dict
+    trimmed_mean(tensor, beta=0.2, weights=examples)      # models along the first axis: one of them
+    trimmed_mean(nnm(arrays, fraction=0.2), beta=0.2)     # pre-aggregators give as many models
+
+NumPy arrays, torch tensors and Flower's ArrayRecords, alone or in lists; what comes back is of the
+same kind, precision and device. Models with an entry that is not finite take no part.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__all__ = [  # noqa: F822 (they are made when first asked for, so that nothing else is imported)
+    "arc", "bucketing", "bulyan", "caf", "centered_clipping", "cge", "clipping", "dnc",
+    "geometric_median", "iterative_filtering", "krum", "mda", "meamed", "mean", "median", "monna",
+    "multi_krum", "nnm", "signguard", "smea", "trimmed_mean",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'tagma.rules' has no attribute {name!r}")
+    return import_module("tagma.strategies.rule_functions").FUNCTIONS[name]
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,0 +1,105 @@
+"""The settings that a run folder names, which may come from somebody else.
+
+They are overrides of conf/, composed with our own files. Settings can name code to be run
+(`_target_`), folders of choices (`hydra.searchpath`), and values to be taken from elsewhere
+(`${oc.env:NAME}`). Nobody's but ours are followed, unless the user says that the folder is to be
+trusted: then modules are looked for in the working folder, too, as for `tagma run`.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from yaml import YAMLError
+
+from tagma.choices import CONF, SEARCHPATH
+from tagma.errors import TagmaError
+from tagma.foreign_file import read_yaml
+from tagma.override import key_of
+from tagma.plugins import TARGET
+from tagma.settings import GROUPS, Settings, compose, composed
+
+_REFERENCE = re.compile(r"\$\{(oc\.select:)?[\w.]+(,[\d.]+)?\}")
+"""To another setting."""
+_FILE_OF_OURS = re.compile(r"\[?[\w, ]*\]?")
+
+
+def settings_of_run(folder: Path, *, trust: bool = False) -> Settings:
+    """Those of a run folder, with the places where the run looked for the user's choices."""
+    try:
+        of_run = read_yaml(folder / ".hydra" / "hydra.yaml")["hydra"]["overrides"]
+        places = [text for text in of_run["hydra"] if key_of(text) == SEARCHPATH]
+        overrides = [*of_run["task"], *places]
+        if not isinstance(of_run["task"], list) or not all(isinstance(o, str) for o in overrides):
+            raise TypeError("its overrides are no list of texts")
+    except (OSError, YAMLError, ValueError, LookupError, TypeError, AttributeError) as problem:
+        reason = " ".join(str(problem).split())
+        raise TagmaError(f"{folder}: its settings in .hydra cannot be read ({reason})") from None
+    check_trust(folder, overrides, trust=trust)
+    return compose(overrides)
+
+
+def check_trust(folder: Path, overrides: Sequence[str], *, trust: bool) -> None:
+    """Raise an error that names the first thing outside of Tagma that these overrides want."""
+    if trust:
+        if os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())
+        return
+    for text in overrides:
+        if wanted := _wants(text):
+            raise TagmaError(
+                f"{folder}: {text[:200]}: {wanted}; if you trust whoever made it: --trust "
+                "(trust=True in Python)"
+            )
+    try:
+        config: Any = OmegaConf.to_container(composed(overrides), resolve=False)
+    except RecursionError:
+        raise TagmaError(f"{folder}: its settings are nested too deeply") from None
+    for keys, target in _targets(config):
+        if target not in _ours(keys[0]):
+            raise TagmaError(
+                f"{folder}: would import and run {target!s:.200} ({'.'.join(keys)}), which is not "
+                "Tagma's own; if you trust it: --trust (trust=True in Python)"
+            )
+
+
+def _wants(text: str) -> str | None:
+    """What an override takes from outside of conf/, if anything."""
+    key, value = key_of(text), text.partition("=")[2]
+    if key == SEARCHPATH:
+        return "takes settings from another folder"
+    if "$" in text and not _REFERENCE.fullmatch(value):
+        return "takes a value from elsewhere"
+    group = key.partition("@")[0]
+    is_choice = "." not in group and group not in Settings.model_fields
+    if is_choice and not _FILE_OF_OURS.fullmatch(value):
+        return "is none of Tagma's own choices"
+    return None
+
+
+def _targets(values: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every `_target_` in the settings, and where it stands."""
+    entries: Iterator[tuple[Any, Any]] = iter(())
+    if isinstance(values, Mapping):
+        entries = iter(values.items())
+    elif isinstance(values, list):
+        entries = iter(enumerate(values))
+    for key, value in entries:
+        if key == TARGET:
+            yield (*keys, TARGET), value
+        else:
+            yield from _targets(value, (*keys, str(key)))
+
+
+@cache
+def _ours(group: str) -> frozenset[str]:
+    """What the files of a group name themselves."""
+    if group not in GROUPS:
+        return frozenset()
+    texts = (file.read_text(encoding="utf-8") for file in (CONF / group).glob("*.yaml"))
+    return frozenset(name for text in texts for name in re.findall(r"_target_: ([\w.]+)", text))
