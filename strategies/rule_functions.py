@@ -10,8 +10,31 @@ import numpy as np
 from tagma.arrays import Array, Mask
 from tagma.errors import SettingError, TagmaError
 from tagma.plugins import settings_of
-from tagma.strategies import aggregation
-from tagma.strategies.aggregation import Aggregate, Mixed
+from tagma.strategies.aggregation import (
+    Aggregate,
+    Mixed,
+    arc,
+    bucketing,
+    bulyan,
+    caf,
+    centered_clipping,
+    cge,
+    clipping,
+    dnc,
+    geometric_median,
+    iterative_filtering,
+    krum,
+    mda,
+    meamed,
+    mean,
+    median,
+    monna,
+    multi_krum,
+    nnm,
+    signguard,
+    smea,
+    trimmed_mean,
+)
 from tagma.strategies.aggregation.side_information import declared
 from tagma.strategies.model_rows import model_rows, plain
 from tagma.strategies.numerics.row_blocks import LARGEST
@@ -69,10 +92,11 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
     ])  # fmt: skip
 
 
-PRE = ("arc", "bucketing", "clipping", "nnm")
-RULES = (
-    "bulyan", "caf", "centered_clipping", "cge", "dnc", "geometric_median", "iterative_filtering",
-    "krum", "mda", "meamed", "mean", "median", "monna", "multi_krum", "signguard", "smea",
-    "trimmed_mean",
-)  # fmt: skip
-FUNCTIONS = {name: _on_models(getattr(aggregation, name)) for name in RULES + PRE}
+FUNCTIONS = {
+    function.__name__: _on_models(function)
+    for function in (
+        arc, bucketing, bulyan, caf, centered_clipping, cge, clipping, dnc, geometric_median,
+        iterative_filtering, krum, mda, meamed, mean, median, monna, multi_krum, nnm, signguard,
+        smea, trimmed_mean,
+    )
+}  # fmt: skip

@@ -1,6 +1,6 @@
 """Classification or regression of a table: csv, parquet, npz, svmlight, or flwr-datasets.
 
-Where it comes from is in `tagma.tasks.data.table_files`, who holds which rows in
+Where it comes from is in `tagma.tasks.data.table_source`, who holds which rows in
 `tagma.tasks.data.holdings`.
 """
 
@@ -14,9 +14,9 @@ from tagma.errors import SettingError
 from tagma.tasks.data.examples import Examples, classes_of
 from tagma.tasks.data.hugging_face import as_arrow
 from tagma.tasks.data.origin import Origin, Scaling
-from tagma.tasks.data.split import SplitBy
+from tagma.tasks.data.splits import SplitBy
 from tagma.tasks.data.spread import HeldOut
-from tagma.tasks.data.table_files import Table, from_arrow, read_table
+from tagma.tasks.data.table_source import Table, from_arrow, read_table
 from tagma.tasks.models.model import Kind
 from tagma.tasks.supervised import ModelMaker, Supervised
 

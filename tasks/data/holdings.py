@@ -18,7 +18,7 @@ from tagma.arrays import Labels
 from tagma.errors import SettingError
 from tagma.rng import stream
 from tagma.tasks.data.examples import Examples
-from tagma.tasks.data.split import Drawing, Pool, Skewed, SplitBy, drawn, shared_out
+from tagma.tasks.data.splits import Drawing, Pool, Skewed, SplitBy, drawn, shared_out
 from tagma.tasks.data.spread import UNKNOWN, HeldOut, Pair, how_many
 from tagma.tasks.data.views import ClustersBy, view_of
 from tagma.tasks.roles import cluster_labels

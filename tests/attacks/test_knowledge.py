@@ -119,7 +119,7 @@ def test_strategies_look_at_nobodys_private_parts():
     """The grid that an attack is wrapped around keeps the truth in such."""
     for file, node in strategy_nodes():
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
-            if node.attr in ("__init__", "__name__"):
+            if node.attr in ("__init__", "__name__", "__signature__"):
                 continue
             assert isinstance(node.value, ast.Name), (file, node.lineno)
             assert node.value.id == "self", (file, node.lineno)

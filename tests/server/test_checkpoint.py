@@ -440,7 +440,10 @@ def test_one_command_goes_on_with_a_run_that_was_killed(tmp_path):
     refused = tagma("resume", "out", "seed=3", cwd=tmp_path)
     assert refused.returncode == 2
     assert refused.stderr.startswith("tagma: error: seed=3: cannot be changed")
-    done = tagma("resume", "out", cwd=tmp_path)
+    refused = tagma("resume", "out", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "mine.Dying (attack._target_), which is not Tagma's own" in refused.stderr
+    done = tagma("resume", "out", "--trust", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "misclustered honest clients" in done.stdout
     assert (tmp_path / "out/report.html").exists()

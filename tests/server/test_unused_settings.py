@@ -38,8 +38,7 @@ LOCAL = "optimiser=local"
         ),
         (
             ["task=rotated_digits", "device=cuda"],
-            "device=cuda has no effect: RotatedDigits computes on the processor, "
-            "and so does training",
+            "device=cuda has no effect: Images computes on the processor, and so does training",
         ),
     ],
 )

@@ -8,7 +8,7 @@ from pyarrow import parquet
 
 from tagma.errors import SettingError
 from tagma.settings import compose
-from tagma.tasks.data.table_files import read_table
+from tagma.tasks.data.table_source import read_table
 from tagma.tasks.task import LeastSquares, layout_of
 from tagma.tasks.task_choice import task_of
 

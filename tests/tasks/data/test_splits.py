@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tagma.tasks.data.split import Drawing, Pool, Skewed, drawn, shared_out
+from tagma.tasks.data.splits import Drawing, Pool, Skewed, drawn, shared_out
 
 POOL = Pool(np.arange(100, 160), np.arange(100))
 
