@@ -1,7 +1,8 @@
 """One client of the federation: its data and what it computes from them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from tagma.client.solvers.solution import Solver
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.training import LocalTraining, personalisation_of, training_of
 from tagma.errors import FederationError, SettingError
-from tagma.exchange import CHOICE, FIT, GRADIENT, PERSONALISED, PROXIMAL, TRAIN
+from tagma.exchange import CHOICE, FIT, GRADIENT, PERSONALISED, PROXIMAL, SMOOTHNESS, TRAIN
 from tagma.layout import Named
 from tagma.rng import stream
 from tagma.settings import Settings
+from tagma.tasks.smoothness import smoothness
 from tagma.tasks.task import Data, Task, WithBuffers, WithOwnData
 from tagma.tasks.task_choice import task_of
 
@@ -56,7 +58,19 @@ class LocalClient:
     def answer(
         self, work: str, received: Model, round_number: int, settings: Mapping[str, float]
     ) -> Answer:
-        """The work that is asked for, on the received model."""
+        """The work that is asked for, on the received model, and the numbers."""
+        answer = self._answer(work, received, round_number, settings)
+        if settings.get(SMOOTHNESS):
+            return replace(answer, numbers={SMOOTHNESS: self._smoothness})
+        return answer
+
+    @cached_property
+    def _smoothness(self) -> float:
+        return smoothness(self._task, self.data)
+
+    def _answer(
+        self, work: str, received: Model, round_number: int, settings: Mapping[str, float]
+    ) -> Answer:
         model, buffers = received
         if work == FIT:
             solution = self._solve(self._task, self.data)
@@ -81,7 +95,7 @@ class LocalClient:
         losses = [self._loss(model) for model in models]
         best = int(np.argmin(np.nan_to_num(losses, nan=np.inf, posinf=np.inf)))
         answer = self.answer(work, models[best], round_number, settings)
-        return Answer(answer.vector, answer.buffers, {CHOICE: best})
+        return replace(answer, numbers={**answer.numbers, CHOICE: best})
 
     def _loss(self, received: Model) -> float:
         model, buffers = received

@@ -33,10 +33,11 @@ from tagma.client.stacked_examples import StackedExamples
 from tagma.client.stacked_training import train_stack
 from tagma.client.training import LocalTraining, personalisation_of, training_of
 from tagma.errors import FederationError
-from tagma.exchange import CHOICE, FIT, GRADIENT, PROXIMAL, TRAIN, Replies, Request
+from tagma.exchange import CHOICE, FIT, GRADIENT, PROXIMAL, SMOOTHNESS, TRAIN, Replies, Request
 from tagma.layout import Named
 from tagma.rng import stream
 from tagma.settings import Settings
+from tagma.step_size import AUTO, step_of
 from tagma.strategies.replies import usable_metrics
 from tagma.tasks.stack import is_stackable
 from tagma.tasks.task import Data, WithBuffers, layout_of
@@ -44,6 +45,9 @@ from tagma.tasks.task import Data, WithBuffers, layout_of
 _log = logging.getLogger("tagma")
 _TOGETHER = 2**22
 """Bytes of models that are trained together: more leave the processor's cache."""
+
+_NUMBERS = (CHOICE, SMOOTHNESS)
+"""What clients may report beside their updates."""
 
 Buffers = Callable[[int], Named]
 """From the row of a model to its buffers."""
@@ -185,6 +189,7 @@ class StackedClients:
         vectors = np.empty((len(clients), d), self._layout.dtype)
         counts = np.empty(len(clients), dtype=np.int64)
         chosen = np.empty(len(clients), dtype=np.int64)
+        steep = np.full(len(clients), np.nan)
         for part in self._parts(round_number, clients):
             rows, examples = part.rows, part.examples
             counts[rows] = examples.counts
@@ -192,6 +197,8 @@ class StackedClients:
                 chosen[rows] = _choices(examples, request.models)
             else:
                 chosen[rows] = request.which[rows]
+            if request.settings.get(SMOOTHNESS):
+                steep[rows] = examples.smoothness
             if request.work == FIT:
                 vectors[rows] = self._local_models(part.chunk, round_number)[part.places]
             else:
@@ -199,7 +206,8 @@ class StackedClients:
                 vectors[rows] = self._updates(
                     round_number, request, part.clients, examples, received
                 )
-        replies = Replies(clients, vectors, counts, _extras(request, chosen))
+        told = {SMOOTHNESS: steep, **({CHOICE: chosen} if request.which is None else {})}
+        replies = Replies(clients, vectors, counts, _extras(request, told))
         return Answers(replies, chosen)
 
     def _parts(self, round_number: int, clients: Labels) -> Iterator[_Part]:
@@ -242,7 +250,7 @@ class StackedClients:
             own = examples.only(rows)
             models[rows], diverged[rows] = train_stack(
                 training, own.gradients, received[rows], own.counts, randoms[rows],
-                proximal=proximal,
+                _first_rates(training, own), proximal=proximal,
             )  # fmt: skip
         for row in np.flatnonzero(diverged).tolist():
             randoms[row].bit_generator.state = states[row]
@@ -354,7 +362,7 @@ class StackedClients:
             request.clients,
             vectors.reshape(len(answers), self._layout.size),
             np.array(examples, dtype=np.int64),
-            _extras(request, rows),
+            _extras(request, {n: [a.numbers.get(n, np.nan) for a in answers] for n in _NUMBERS}),
         )
         own = zip(request.clients.tolist(), (answer.buffers for answer in answers), strict=True)
         return Answers(replies, rows, {client: sent for client, sent in own if sent}, failures)
@@ -375,8 +383,14 @@ def _choices(examples: StackedExamples, models: Array) -> Labels:
     return np.nan_to_num(losses, nan=np.inf, posinf=np.inf).argmin(axis=0)
 
 
-def _extras(request: Request, chosen: Labels) -> dict[str, Array]:
+def _first_rates(training: LocalTraining, examples: StackedExamples) -> list[float]:
+    """The learning rate of every client in the first epoch."""
+    if training.learning_rate == AUTO:
+        return [step_of([known]) for known in examples.smoothness.tolist()]
+    return [training.learning_rate] * len(examples)
+
+
+def _extras(request: Request, told: Mapping[str, Sequence[float] | Array]) -> dict[str, Array]:
     """What clients report beside their updates, as far as it is expected."""
-    known = {CHOICE: chosen} if request.which is None else {}
-    nothing = np.full(len(chosen), np.nan)
-    return {name: np.array(known.get(name, nothing), np.float64) for name in request.expects}
+    nothing = np.full(len(request.clients), np.nan)
+    return {name: np.array(told.get(name, nothing), np.float64) for name in request.expects}

@@ -5,13 +5,14 @@ of all examples come from Gram matrices that are computed once (`tagma.tasks.lea
 else from the examples themselves (`tagma.tasks.stack`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from tagma.arrays import Array, Labels
 from tagma.tasks.least_squares_gram import Quadratics, quadratics_of
+from tagma.tasks.smoothness import smoothness
 from tagma.tasks.stack import Stack, Stackable
 from tagma.tasks.task import Data, layout_of
 
@@ -20,11 +21,17 @@ class StackedExamples:
     """What clients have to train on; rows are clients."""
 
     def __init__(
-        self, task: Stackable, data: Sequence[Data], quadratics: Quadratics | None = None
+        self,
+        task: Stackable,
+        data: Sequence[Data],
+        quadratics: Quadratics | None = None,
+        *,
+        smoothness: Callable[[], Array] | None = None,
     ) -> None:
         self.data = data
         self._task = task
         self._given = quadratics
+        self._smoothness = smoothness
 
     def __len__(self) -> int:
         return len(self.data)
@@ -43,6 +50,13 @@ class StackedExamples:
     def quadratics(self) -> Quadratics | None:
         """What the gradients of quadratic losses need; None where they need the examples."""
         return self._given or quadratics_of(self._task, self.data)
+
+    @cached_property
+    def smoothness(self) -> Array:
+        """How fast each client's gradient can change, shape (m,)."""
+        if self._smoothness is not None:
+            return self._smoothness()
+        return np.array([smoothness(self._task, data) for data in self.data])
 
     def gradients(self, models: Array, order: Labels | None = None) -> Array:
         """Every client's gradient at its own model, a row of (m, d).
@@ -78,7 +92,9 @@ class StackedExamples:
         if len(data) == len(self):
             return self
         quadratics = None if self.quadratics is None else self.quadratics.take(rows)
-        chosen = StackedExamples(self._task, data, quadratics)
+        chosen = StackedExamples(
+            self._task, data, quadratics, smoothness=lambda: self.smoothness[rows]
+        )
         if "stack" in vars(self):
             vars(chosen)["stack"] = self.stack.take(rows)
         return chosen
@@ -87,6 +103,13 @@ class StackedExamples:
         """The same with other examples of some clients, by their rows."""
         data = [changed.get(row, own) for row, own in enumerate(self.data)]
         others = quadratics_of(self._task, list(changed.values()))
-        if self.quadratics is None or others is None:
-            return StackedExamples(self._task, data)
-        return StackedExamples(self._task, data, self.quadratics.replaced(list(changed), others))
+        quadratics = None
+        if self.quadratics is not None and others is not None:
+            quadratics = self.quadratics.replaced(list(changed), others)
+
+        def smoothness_of_all() -> Array:
+            found = self.smoothness.copy()
+            found[list(changed)] = [smoothness(self._task, own) for own in changed.values()]
+            return found
+
+        return StackedExamples(self._task, data, quadratics, smoothness=smoothness_of_all)

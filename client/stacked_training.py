@@ -25,13 +25,14 @@ def train_stack(
     received: Array,
     examples: Labels,
     randoms: Sequence[np.random.Generator],
+    first_rates: Sequence[float],
     *,
     proximal: float = 0.0,
 ) -> tuple[Array, Mask]:
     """Every client's model after training, shape (m, d), and who has diverged, shape (m,).
 
-    `examples` are the clients' numbers of examples. Who has diverged must be trained alone, to see
-    where it stops.
+    `examples` are the clients' numbers of examples, `first_rates` their learning rates at first.
+    Who has diverged must be trained alone, to see where it stops.
     """
     plans = [
         list(training.orders(count, random))
@@ -47,7 +48,10 @@ def train_stack(
             slopes = gradients(models, order)
             if proximal:
                 slopes += proximal * (models - received)
-            rates = [training.rate(epoch) for epoch, _ in turns]
+            rates = [
+                training.rate(epoch, first)
+                for (epoch, _), first in zip(turns, first_rates, strict=True)
+            ]
             models = descend(models, slopes, rates, moving)
             diverged |= ~np.isfinite(np.einsum("ij,ij->i", models, models))
     return models, diverged

@@ -4,8 +4,9 @@ From the received model w_0, over batches B of the client's examples,
 
     w <- w - learning_rate / (1 + e)^decay * (mean gradient over B + proximal * (w - w_0)),
 
-where e = 0, 1, ... counts passes over the examples; or by an optimiser of torch, on the model as
-one vector, on the device of the settings. In every pass the examples come in a new random order;
+where e = 0, 1, ... counts passes over the examples, and a learning rate `auto` is 1 / L of the
+client's own data (`tagma.tasks.smoothness`); or by an optimiser of torch, on the model as one
+vector, on the device of the settings. In every pass the examples come in a new random order;
 without a batch size, a step takes all of them and nothing is random. `proximal` is FedProx's pull
 towards the received model.
 
@@ -20,13 +21,15 @@ from math import isfinite
 from typing import Annotated, Any, cast
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Ge
 
 from tagma.arrays import Array, Labels
 from tagma.errors import SettingError
 from tagma.layout import Named
 from tagma.plugins import TARGET, build, locate
 from tagma.settings import Settings
+from tagma.step_size import AUTO, StepSize, step_of
+from tagma.tasks.smoothness import smoothness
 from tagma.tasks.task import Data, Task, WithBuffers
 from tagma.tasks.torch_loss import device_of, torch_on_one_thread
 
@@ -73,7 +76,7 @@ class LocalTraining:
     def __init__(
         self,
         *,
-        learning_rate: Annotated[float, Gt(0)],
+        learning_rate: StepSize,
         epochs: Count | None = None,
         steps: Count | None = None,
         batch_size: Count | None = None,
@@ -83,6 +86,10 @@ class LocalTraining:
     ) -> None:
         if epochs is None and steps is None:
             raise SettingError("training.epochs", epochs, "needs a number, or training.steps one")
+        if learning_rate == AUTO and optimiser is not None:
+            raise SettingError(
+                "training.learning_rate", AUTO, f"must be a number with {_OPTIMISER}"
+            )
         self.learning_rate = learning_rate
         self.epochs = epochs
         self.steps = steps
@@ -93,7 +100,7 @@ class LocalTraining:
         self.descent = (
             _gradient_descent
             if optimiser is None
-            else _torch_descent(optimiser, learning_rate, device_of(device))
+            else _torch_descent(optimiser, float(learning_rate), device_of(device))
         )
         """Begins anew with every model."""
 
@@ -112,14 +119,14 @@ class LocalTraining:
         `random` decides the order of the examples; `buffers` are those of a model that has some.
         """
         received, steps = model, 0
-        descend = self.descent(model)
+        descend, first_rate = self.descent(model), self.first_rate(task, data)
         gradient = _gradient_with(task, buffers)
         for epoch, rows in self.orders(len(data), random):
             batch = data if rows is None else Data(data.inputs[rows], data.targets[rows])
             slope, after = gradient(model, buffers, batch)
             if proximal:
                 slope = slope + proximal * (model - received)
-            moved = descend(model, slope, self.rate(epoch))
+            moved = descend(model, slope, self.rate(epoch, first_rate))
             steps += 1
             if not isfinite(np.vdot(moved, moved)):
                 return Trained(model, buffers, steps, "diverged")
@@ -148,9 +155,15 @@ class LocalTraining:
         for first in range(0, examples, self.batch_size):
             yield order[first : first + self.batch_size]
 
-    def rate(self, epoch: int) -> float:
+    def first_rate(self, task: Task, data: Data) -> float:
+        """The learning rate of the first epoch: 1 / L of the client's data if it is `auto`."""
+        if self.learning_rate == AUTO:
+            return step_of([smoothness(task, data)])
+        return self.learning_rate
+
+    def rate(self, epoch: int, first: float) -> float:
         """The learning rate of an epoch."""
-        return self.learning_rate / (1 + epoch) ** self.decay
+        return first / (1 + epoch) ** self.decay
 
 
 def _gradient_with(

@@ -70,16 +70,16 @@ class FlowerAlgorithm(AlgorithmBase[Played]):
         pull = config.get(_PROXIMAL)
         settings = {PROXIMAL: float(pull)} if isinstance(pull, float | int) else {}
         models, which = self.serve(state, clients)
-        return Request(self._step.work, clients, models, which, settings)
+        return self._step.request(clients, models, which, settings)
 
     def learn(self, state: Played, request: Request, replies: Replies) -> Played:
         """The Strategy's own aggregate."""
         strategy, sent = self._sent(state, replies.clients)
         examples = replies.examples if replies.examples.any() else np.ones_like(replies.examples)
         answer = {
-            client: self._answer(self._step(state.model, vector), count)
-            for client, vector, count in zip(
-                replies.clients.tolist(), replies.vectors, examples.tolist(), strict=True
+            client: self._answer(self._step(state.model, vector, replies.told_by(row)), count)
+            for row, (client, vector, count) in enumerate(
+                zip(replies.clients.tolist(), replies.vectors, examples.tolist(), strict=True)
             )
         }
         messages = []

@@ -25,6 +25,9 @@ INTRODUCE, EVALUATE = "introduce", "evaluate"
 """What is asked for around it: who a client is, and how good a model is."""
 CHOICE = "choice"
 """The number that a client reports who got several models: the row of the one it went on with."""
+SMOOTHNESS = "smoothness"
+"""The number that a client reports where it is asked to: how fast its gradient can change. Also the
+setting of a request that asks for it."""
 PERSONALISED = "personalised_"
 """Before the name of a metric: measured after a few steps of the client's own from its model."""
 PROXIMAL = "proximal"
@@ -85,15 +88,18 @@ class Replies:
     def __len__(self) -> int:
         return len(self.clients)
 
+    def told_by(self, chosen: Mask | int) -> dict[str, Array]:
+        """What else one or some of them report."""
+        return {name: np.atleast_1d(values[chosen]) for name, values in self.extras.items()}
+
     def only(self, chosen: Mask) -> "Replies":
         """The replies of some."""
-        extras = {name: values[chosen] for name, values in self.extras.items()}
         return replace(
             self,
             clients=self.clients[chosen],
             vectors=self.vectors[chosen],
             examples=self.examples[chosen],
-            extras=extras,
+            extras=self.told_by(chosen),
         )
 
     def reference_for(self, row: int) -> Array | None:

@@ -82,6 +82,7 @@ class Settings(BaseModel):
     sampling: "Sampling"
     absence: Mapping[str, Any]
     personalise: "Personalise"
+    usual: Mapping[str, Any]
     device: Literal["cpu", "cuda", "auto"]
     checkpoint_every: Annotated[int, Ge(0)]
     resume: bool

@@ -22,6 +22,7 @@ from tagma.errors import SettingError
 from tagma.layout import Named
 from tagma.rng import stream
 from tagma.tasks.roles import cluster_labels
+from tagma.tasks.smoothness import largest_eigenvalue
 from tagma.tasks.stack import Stack
 from tagma.tasks.task import Better, Data, Truth
 
@@ -32,6 +33,8 @@ class LinearMixture(ABC):
     """K linear models in R^d; a subclass says how targets follow scores, and the loss."""
 
     metrics: Mapping[str, Better] = {"loss": "low"}
+    bend: float = 1.0
+    """The most that the loss of an example bends in its score."""
 
     def __init__(
         self,
@@ -43,6 +46,7 @@ class LinearMixture(ABC):
         seed: int,
         scale: float = 1.0,
         sizes: Sequence[float] | None = None,
+        norm: float | None = None,
     ) -> None:
         if clusters > clients:
             raise SettingError("task.clusters", clusters, f"must not exceed task.clients={clients}")
@@ -55,6 +59,7 @@ class LinearMixture(ABC):
         self.seed = seed
         self.scale = scale
         self.sizes = sizes
+        self.norm = norm
 
     @abstractmethod
     def _targets(self, scores: Array, random: np.random.Generator) -> Array:
@@ -76,7 +81,11 @@ class LinearMixture(ABC):
     def _truth(self) -> Truth:
         bits = stream(self.seed, "truth").integers(0, 2, size=(self.clusters, self.dim))
         labels = cluster_labels(self.clients, self.clusters, self.seed, self.sizes)
-        return Truth(centres=self.scale * bits.astype(np.float64), labels=labels)
+        centres = self.scale * bits.astype(np.float64)
+        if self.norm is not None:
+            centres[~bits.any(axis=1), 0] = 1
+            centres *= self.norm / np.linalg.norm(centres, axis=1, keepdims=True)
+        return Truth(centres=centres, labels=labels)
 
     def truth(self) -> Truth:
         """The coefficients of every cluster and the cluster of every client."""
@@ -125,6 +134,10 @@ class LinearMixture(ABC):
     def gradients(self, models: Array, stack: Stack) -> Array:
         """The same for every client."""
         return stack.weighted_inputs(self._slopes(_scores(models, stack), stack.targets))
+
+    def smoothness(self, data: Data) -> float:
+        """The largest eigenvalue of bend X^T X / n."""
+        return self.bend * largest_eigenvalue(data.inputs)
 
     def evaluate(self, model: Array, data: Data) -> dict[str, float]:
         """The mean loss."""

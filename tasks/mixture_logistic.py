@@ -23,6 +23,8 @@ from tagma.tasks.linear_mixture import Count, LinearMixture
 class MixtureLogistic(LinearMixture):
     """K logistic regressions without intercept, labels 0 and 1."""
 
+    bend = 0.25
+
     def __init__(
         self,
         *,

@@ -3,7 +3,8 @@
 The targets are y = <x, w*_k> + N(0, noise^2), the coefficients 0 or 1. The loss is
 (<x, w> - y)^2 / 2, so its Hessian is I_d and the step size of gradient descent is 1.
 
-Two options go beyond the paper. `sizes` makes clusters unequal. With covariance "ar1" the inputs
+Three options go beyond the paper. `sizes` makes clusters unequal, `norm` all coefficient vectors
+equally long. With covariance "ar1" the inputs
 are an autoregression: x_i and x_j have correlation r^|i - j|. The Hessian's eigenvalues are then
 between (1 - r) / (1 + r) and (1 + r) / (1 - r): for r = 0.5 a step of 1/3 is safe, and descent
 takes about nine times as long.
@@ -36,10 +37,12 @@ class MixtureRegression(LinearMixture):
         sizes: list[Annotated[float, Gt(0)]] | None = None,
         covariance: Literal["identity", "ar1"] = "identity",
         correlation: Annotated[float, Gt(-1), Lt(1)] = 0.5,
+        norm: Annotated[float, Gt(0)] | None = None,
     ) -> None:
         super().__init__(
-            clients=clients, clusters=clusters, dim=dim, samples=samples, seed=seed, sizes=sizes
-        )
+            clients=clients, clusters=clusters, dim=dim, samples=samples, seed=seed, sizes=sizes,
+            norm=norm,
+        )  # fmt: skip
         self.noise = noise
         self.correlation = correlation if covariance == "ar1" else 0.0
 

@@ -31,7 +31,7 @@ TASK = (
     "solver=closed_form", "optimiser=gradient",
 )  # fmt: skip
 METHODS = {
-    "tagma": ("preset=tagma",),
+    "tagma": ("preset=tagma", "optimiser.step=1"),
     "paper": ("preset=paper", "clustering.init=partial"),
     "oracle": ("strategy=oracle", "strategy.exclude_byzantine=true", "aggregation=mean"),
 }

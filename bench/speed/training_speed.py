@@ -122,12 +122,13 @@ def _by_torch(settings: Settings, start: Array) -> Callable[[], Array]:
 
     def train(client: int) -> Array:
         module.load_state_dict(first)
-        optimiser = torch.optim.SGD(module.parameters(), lr=training.learning_rate)
+        first_rate = training.first_rate(task, data[client])
+        optimiser = torch.optim.SGD(module.parameters(), lr=first_rate)
         inputs, targets = tensors[client]
         random = stream(settings.seed, "training", client, 1)
         for epoch, rows in training.orders(len(targets), random):
             for group in optimiser.param_groups:
-                group["lr"] = training.rate(epoch)
+                group["lr"] = training.rate(epoch, first_rate)
             chosen = slice(None) if rows is None else torch.from_numpy(rows)
             optimiser.zero_grad()
             loss = nn.functional.cross_entropy(module(inputs[chosen]), targets[chosen])

@@ -1,28 +1,28 @@
 """Least squares in closed form."""
 
-from typing import Annotated
-
 import numpy as np
-from annotated_types import Ge
 from scipy.linalg import lstsq
 
-from tagma.client.solvers.solution import Solution, minimises, strong_ridge
+from tagma.client.solvers.solution import Ridge, Solution, minimises, ridge_for, strong_ridge
 from tagma.tasks.task import Data, LeastSquares
 
 
 @minimises(strong_ridge)
-def closed_form(task: LeastSquares, data: Data, *, ridge: Annotated[float, Ge(0)]) -> Solution:
+def closed_form(task: LeastSquares, data: Data, *, ridge: Ridge) -> Solution:
     """argmin_w ||X w - y||^2 / (2 n) + ridge ||w||^2 / 2.
 
     By a rank-revealing QR decomposition, never by the normal equations, whose condition number is
     the square of the data's. Of several minimisers (n < d, no ridge) it returns the one of least
     norm. Cost O(n d min(n, d)).
+
+    Near n = d least squares fits the noise, with a variance that is infinite there: `ridge=auto` is
+    for that (`ridge_for`).
     """
     inputs, targets = data.inputs, data.targets
-    if ridge:
-        n, d = inputs.shape
+    n, d = inputs.shape
+    if ridge := ridge_for(inputs, ridge):
         inputs = np.vstack([inputs, np.sqrt(n * ridge) * np.eye(d)])
         targets = np.concatenate([targets, np.zeros(d)])
     model, _, rank, _ = lstsq(inputs, targets, lapack_driver="gelsy", check_finite=False)
-    unique = rank == inputs.shape[1]
+    unique = rank == d
     return Solution(model, 1, "solved" if unique else "solved, least norm of many")

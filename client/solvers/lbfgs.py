@@ -16,7 +16,7 @@ from annotated_types import Ge, Gt
 from scipy.optimize import minimize
 
 from tagma.arrays import Array
-from tagma.client.solvers.solution import Solution, minimises, strong_ridge
+from tagma.client.solvers.solution import Ridge, Solution, minimises, ridge_for, strong_ridge
 from tagma.tasks.task import Data, Task, layout_of
 
 _MEMORY = 10
@@ -41,9 +41,9 @@ def lbfgs(
     *,
     tolerance: Annotated[float, Gt(0)],
     iterations: Annotated[int, Ge(1)],
-    ridge: Annotated[float, Ge(0)],
+    ridge: Ridge,
 ) -> Solution:
-    """argmin_w F(w) + ridge ||w||^2 / 2, where F is the mean loss of the data.
+    """argmin_w F(w) + ridge ||w||^2 / 2, where F is the mean loss of the data (`ridge_for`: auto).
 
     Stops where no entry of the gradient exceeds `tolerance`, after `iterations`, or where the line
     search finds no lower loss (rounding hides it, or the loss overflows), and says which.
@@ -56,6 +56,7 @@ def lbfgs(
     the gradient fell below the tolerance or the iterations were used up: another tolerance gives
     another length.
     """
+    ridge = ridge_for(data.inputs, ridge)
 
     def objective(model: Array) -> tuple[float, Array]:
         loss = task.loss(model, data) + ridge * float(model @ model) / 2

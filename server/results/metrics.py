@@ -18,6 +18,7 @@ from tagma.server.results.detection import detection
 from tagma.server.results.named_settings import name_of, named_settings
 from tagma.server.results.participation import notices_of, participation_of
 from tagma.server.results.recorder import Recorder
+from tagma.server.results.resolved_settings import resolved_settings
 from tagma.server.results.run_environment import run_environment
 from tagma.server.results.scores import ERRORS
 from tagma.server.screening_settings import (
@@ -57,6 +58,7 @@ def summarise(
 
     `found` is what the algorithm found out about clients and clusters, if it did.
     """
+    assert recorder.last is not None
     seen = recorder.seen
     curves = {
         score.name: [event.scores[score.name] for event in recorder.events]
@@ -131,6 +133,7 @@ def summarise(
             *([_DIVERGED] if diverged else []),
         ],
         "settings": named_settings(settings),
+        "resolved": resolved_settings(settings, recorder.last),
         "seed": settings.seed,
         "engine": engine,
         "version": __version__,

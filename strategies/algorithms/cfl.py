@@ -106,7 +106,7 @@ class CFL(AlgorithmBase[Bipartitions]):
         if state.first is not None and lost.any():
             which = np.where(lost, len(models), which)
             models = np.concatenate([models, state.first.model[None]])
-        return Request(self._step.work, clients, models, which)
+        return self._step.request(clients, models, which)
 
     def serve(self, state: Bipartitions, clients: Labels) -> tuple[Array, Labels]:
         """To every client its cluster's model."""
@@ -149,7 +149,7 @@ class CFL(AlgorithmBase[Bipartitions]):
             memory=state.memories[cluster],
         )
         models, memories = state.models.copy(), list(state.memories)
-        models[cluster] = self._step(model, found.estimate)
+        models[cluster] = self._step(model, found.estimate, own.extras)
         memories[cluster] = found.memory
         moved = float(np.linalg.norm(self._step.directions(model, found.estimate)))
         return replace(state, models=models, memories=tuple(memories)), moved

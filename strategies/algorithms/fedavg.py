@@ -51,7 +51,7 @@ class FedAvg(AlgorithmBase[OneModel]):
     def ask(self, state: OneModel, round_number: int, clients: Labels) -> Request:
         """An update of the one model, from everybody."""
         models, which = self.serve(state, clients)
-        return Request(self._step.work, clients, models, which, self._settings)
+        return self._step.request(clients, models, which, self._settings)
 
     def learn(self, state: OneModel, request: Request, replies: Replies) -> OneModel:
         """The model moves by the aggregate of all updates."""
@@ -62,7 +62,9 @@ class FedAvg(AlgorithmBase[OneModel]):
             reference=replies.reference_for(0),
             memory=state.memory,
         )
-        model = self._step(state.model, found.estimate).astype(state.model.dtype, copy=False)
+        model = self._step(state.model, found.estimate, replies.extras).astype(
+            state.model.dtype, copy=False
+        )
         return replace(state, model=model, memory=found.memory)
 
     def serve(self, state: OneModel, clients: Labels) -> tuple[Array, Labels]:

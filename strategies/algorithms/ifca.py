@@ -71,7 +71,7 @@ class IFCA(AlgorithmBase[Choices]):
     def ask(self, state: Choices, round_number: int, clients: Labels) -> Request:
         """All models to everybody: an update of the one that fits best, and which it was."""
         choice = Expected(0, self._k - 1, whole=True)
-        return Request(self._step.work, clients, state.models, None, expects={CHOICE: choice})
+        return self._step.request(clients, state.models, None, expects={CHOICE: choice})
 
     def learn(self, state: Choices, request: Request, replies: Replies) -> Choices:
         """Every model moves by the aggregate of those who chose it."""
@@ -86,7 +86,7 @@ class IFCA(AlgorithmBase[Choices]):
                 reference=replies.reference_for(k),
                 memory=memories[k],
             )
-            models[k] = self._step(models[k], found.estimate)
+            models[k] = self._step(models[k], found.estimate, own.extras)
             memories[k] = found.memory
         known = np.union1d(state.clients, replies.clients)
         last = np.full(len(known), NO_MODEL)

@@ -50,15 +50,15 @@ class Local(AlgorithmBase[OwnModels]):
             return self.introduce(state, clients)
         models, which = self.serve(state, clients)
         has = which != NO_MODEL
-        return Request(self._step.work, clients[has], models, which[has])
+        return self._step.request(clients[has], models, which[has])
 
     def learn(self, state: OwnModels, request: Request, replies: Replies) -> OwnModels:
         """Everybody's own model, from its own reply."""
         if request.work == FIT:
             return self.admit(state, 1, replies)
         models = state.models.copy()
-        for row, update in zip(request.rows(replies.clients), replies.vectors, strict=True):
-            models[row] = self._step(models[row], update)
+        for reply, row in enumerate(request.rows(replies.clients)):
+            models[row] = self._step(models[row], replies.vectors[reply], replies.told_by(reply))
         return replace(state, models=models)
 
     def admit(self, state: OwnModels, round_number: int, replies: Replies) -> OwnModels:

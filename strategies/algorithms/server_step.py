@@ -3,12 +3,20 @@
 This is the server's half; how clients train is `tagma.client.training`.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Protocol
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge
 
-from tagma.arrays import Array
-from tagma.exchange import GRADIENT, TRAIN
+from tagma.arrays import Array, Labels
+from tagma.errors import SettingError
+from tagma.exchange import GRADIENT, SMOOTHNESS, TRAIN, Expected, Request
+from tagma.step_size import AUTO, StepSize, step_of
+
+Told = Mapping[str, Array]
+"""Numbers that clients report beside their updates, `Replies.extras`."""
+NOTHING: Told = MappingProxyType({})
 
 
 class ServerStep(Protocol):
@@ -17,24 +25,59 @@ class ServerStep(Protocol):
     work: str
     """What clients are asked for."""
 
-    def __call__(self, model: Array, aggregate: Array) -> Array:
-        """The next model."""
+    def request(
+        self,
+        clients: Labels,
+        models: Array,
+        which: Labels | None,
+        settings: Mapping[str, float] | None = None,
+        expects: Mapping[str, Expected] | None = None,
+    ) -> Request:
+        """A request for this work, and for the numbers that the step needs."""
+
+    def __call__(self, model: Array, aggregate: Array, told: Told = NOTHING) -> Array:
+        """The next model; `told` came with the updates that were aggregated."""
 
     def directions(self, models: Array, updates: Array) -> Array:
         """How clients want to move away from the models that they received, as gradients do."""
 
 
 class GradientStep:
-    """Clients send gradients; the server steps: w <- w - step * aggregate."""
+    """Clients send gradients; the server steps: w <- w - step * aggregate.
+
+    With `step=auto` they also report how fast their gradients can change, and the step follows.
+    """
 
     work = GRADIENT
 
-    def __init__(self, *, step: Annotated[float, Gt(0)]) -> None:
+    def __init__(self, *, step: StepSize) -> None:
         self.step = step
 
-    def __call__(self, model: Array, aggregate: Array) -> Array:
+    def request(
+        self,
+        clients: Labels,
+        models: Array,
+        which: Labels | None,
+        settings: Mapping[str, float] | None = None,
+        expects: Mapping[str, Expected] | None = None,
+    ) -> Request:
+        """For gradients, and where the step follows from it, for what that is."""
+        measure = self.step == AUTO
+        asked = {SMOOTHNESS: 1.0} if measure else {}
+        reported = {SMOOTHNESS: _SMOOTHNESS} if measure else {}
+        return Request(
+            self.work, clients, models, which, {**(settings or {}), **asked},
+            {**(expects or {}), **reported},
+        )  # fmt: skip
+
+    def __call__(self, model: Array, aggregate: Array, told: Told = NOTHING) -> Array:
         """One gradient step."""
-        return model - self.step * aggregate
+        if self.step != AUTO:
+            return model - self.step * aggregate
+        if SMOOTHNESS not in told:
+            said = "the algorithm does not ask clients what it takes; give a number"
+            raise SettingError("optimiser.step", AUTO, said)
+        return model - step_of(told[SMOOTHNESS].tolist()) * aggregate
 
     def directions(self, models: Array, updates: Array) -> Array:
         """The gradients themselves."""
@@ -49,16 +92,28 @@ class AverageModels:
 
     work = TRAIN
 
-    def __init__(
-        self, *, step: Annotated[float, Gt(0)], local_steps: Annotated[int, Ge(1)]
-    ) -> None:
+    def __init__(self, *, step: StepSize, local_steps: Annotated[int, Ge(1)]) -> None:
         self.step = step
         self.local_steps = local_steps
 
-    def __call__(self, model: Array, aggregate: Array) -> Array:
+    def request(
+        self,
+        clients: Labels,
+        models: Array,
+        which: Labels | None,
+        settings: Mapping[str, float] | None = None,
+        expects: Mapping[str, Expected] | None = None,
+    ) -> Request:
+        """For models."""
+        return Request(self.work, clients, models, which, settings or {}, expects or {})
+
+    def __call__(self, model: Array, aggregate: Array, told: Told = NOTHING) -> Array:
         """The aggregate of the clients' models."""
         return aggregate
 
     def directions(self, models: Array, updates: Array) -> Array:
         """From what they sent to what they received."""
         return models - updates
+
+
+_SMOOTHNESS = Expected(0, 1e150)

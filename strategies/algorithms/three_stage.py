@@ -139,7 +139,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         which = state.clustered.labels_of(clients)
         placed = which != NO_MODEL
         models = state.clustered.models
-        return Request(self._step.work, clients[placed], models, which[placed])
+        return self._step.request(clients[placed], models, which[placed])
 
     def learn(self, state: ThreeStageState, request: Request, replies: Replies) -> ThreeStageState:
         """Stage II after the first round, stage III after every other."""
@@ -168,7 +168,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
                 reference=replies.reference_for(cluster),
                 memory=memories[cluster],
             )
-            models[cluster] = self._step(models[cluster], found.estimate)
+            models[cluster] = self._step(models[cluster], found.estimate, replies.told_by(own))
             memories[cluster] = found.memory
         return replace(state, models=models, standing=standing, memories=tuple(memories))
 

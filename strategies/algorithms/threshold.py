@@ -78,7 +78,7 @@ class Threshold(AlgorithmBase[Momenta]):
         if (which == NO_MODEL).any():
             which = np.where(which == NO_MODEL, len(models), which)
             models = np.concatenate([models, state.initial[None]])
-        return Request(self._step.work, clients, models, which)
+        return self._step.request(clients, models, which)
 
     def serve(self, state: Momenta, clients: Labels) -> tuple[Array, Labels]:
         """To everybody its own."""
@@ -93,7 +93,10 @@ class Threshold(AlgorithmBase[Momenta]):
         estimates = threshold_means(momenta, self._quantile, self._iterations)
         # From directions back to what the step takes: it is its own inverse.
         wanted = self._step.directions(received, estimates)
-        moved = [self._step(model, one) for model, one in zip(received, wanted, strict=True)]
+        moved = [
+            self._step(model, one, replies.told_by(row))
+            for row, (model, one) in enumerate(zip(received, wanted, strict=True))
+        ]
         models, kept = state.models.copy(), state.momenta.copy()
         models[rows], kept[rows] = moved, momenta
         return replace(state, models=models, momenta=kept)

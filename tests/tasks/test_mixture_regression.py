@@ -80,3 +80,9 @@ def test_the_targets_of_correlated_inputs_follow_the_same_regression():
     task = make(covariance="ar1", correlation=0.6)
     data, model = task.train(1), task.truth().centres[task.truth().labels[1]]
     assert abs((data.targets - data.inputs @ model).std() - 0.5) < 0.03
+
+
+def test_coefficients_of_one_length():
+    bits, unit = make(dim=1, clusters=6).truth().centres, make(dim=1, clusters=6, norm=3.0).truth()
+    assert 0 in bits  # which has no direction
+    np.testing.assert_allclose(np.linalg.norm(unit.centres, axis=1), 3.0)

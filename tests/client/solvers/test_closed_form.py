@@ -89,3 +89,12 @@ def test_the_model_scales_with_the_targets_and_follows_an_added_model(seed, ridg
     if not ridge:
         added = np.array([1.0, -2.0, 0.5, 3.0])
         assert np.allclose(solve(inputs, targets + inputs @ added).model, model + added)
+
+
+@pytest.mark.parametrize(("n", "takes"), [(4, True), (8, True), (11, True), (12, False)])
+def test_an_automatic_ridge_where_examples_are_few(n, takes):
+    inputs, targets = random_data(6, n, 8)
+    inputs *= 10
+    ridge = 0.1 * np.trace(inputs.T @ inputs / n) / 8 if takes else 0.0
+    found = solve(inputs, targets, "auto").model
+    np.testing.assert_allclose(found, solve(inputs, targets, ridge).model, rtol=1e-10)

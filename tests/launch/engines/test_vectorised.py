@@ -2,6 +2,7 @@
 
 import csv
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from torch import nn
 
 from tagma.attacks.base import LocalAttack
 from tagma.choices import choices
-from tagma.exchange import CHOICE
+from tagma.exchange import CHOICE, SMOOTHNESS
 from tagma.launch.engines import inprocess, vectorised
 from tagma.launch.engines.this_process import engine_here
+from tagma.launch.oracle_run import oracle_errors
 from tagma.launch.run import check
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose
@@ -105,6 +107,75 @@ def test_mean_estimation_is_the_same(tmp_path):
 @pytest.mark.parametrize("solver", [name for name in choices("solver") if name != "average"])
 def test_every_solver_is_the_same(solver, tmp_path):
     assert_engines_agree(tmp_path, [*THREE, f"solver={solver}"])
+
+
+@pytest.mark.parametrize("optimiser", ["gradient", "local"])
+@pytest.mark.parametrize("strategy", ["three_stage", "fedavg", "ifca", "cfl", "threshold", "local"])
+def test_measured_steps_are_the_same(strategy, optimiser, tmp_path):
+    measured = ["optimiser.step=auto", "solver.ridge=auto", "task.samples=10", "task.clusters=3"]
+    overrides = [*FEDERATION, *measured, f"strategy={strategy}", f"optimiser={optimiser}"]
+    assert_engines_agree(tmp_path, overrides)
+
+
+@pytest.mark.parametrize("attack", ["label_flip", "poisoned_regression", "alie"])
+def test_the_preset_is_the_same_near_as_many_examples_as_coefficients(attack, tmp_path):
+    overrides = [*FEDERATION, "task.clusters=2", "preset=tagma", "task.samples=9"]
+    assert_engines_agree(tmp_path, [*overrides, f"attack={attack}", "attack.fraction=0.1"])
+
+
+class Steep(LocalAttack):
+    """Honest but for what it says of its data."""
+
+    def __init__(self, *, claim: float):
+        self.claim = claim
+
+    def report(self, honest, view):
+        return {**honest, SMOOTHNESS: self.claim} if SMOOTHNESS in honest else honest
+
+
+@pytest.mark.parametrize("claim", [1e-100, 1e100])
+def test_who_lies_about_its_data_moves_no_step(claim, tmp_path):
+    overrides = [*THREE, "optimiser.step=auto"]
+    lies = ["attack=sign_flip", "attack.fraction=0.2", f"attack._target_={__name__}.Steep"]
+    lies += ["~attack.scale", f"+attack.claim={claim}"]
+    honest = result(vectorised, tmp_path / "h", [*overrides, "attack=none"])[0]
+    steps = honest["resolved"]["optimiser.step"]
+    assert_engines_agree(tmp_path, [*overrides, *lies])
+    found = result(vectorised, tmp_path / "f", [*overrides, *lies])[0]
+    for moved, step in zip(found["resolved"]["optimiser.step"], steps, strict=True):
+        assert step / 2 < moved < 2 * step
+
+
+@pytest.mark.parametrize("claim", [-1.0, 1e151])
+def test_who_reports_no_smoothness_is_dropped(claim, tmp_path):
+    overrides = [*THREE, "optimiser.step=auto", "attack=sign_flip", "attack.fraction=0.2"]
+    lies = [f"attack._target_={__name__}.Steep", "~attack.scale", f"+attack.claim={claim}"]
+    found = result(vectorised, tmp_path, [*overrides, *lies])[0]
+    assert found["replies"]["rejected"] == {f"no usable {SMOOTHNESS}": 5 * 4}
+
+
+def test_as_many_examples_as_coefficients_are_clustered_and_learned_from(tmp_path):
+    federation = ["task.clients=200", "task.clusters=5", "task.dim=100", "task.samples=100"]
+    unit = ["task.norm=1", "task.noise=0.4472", "attack.fraction=0.05", "attack.scale=0.42"]
+    overrides = ["preset=tagma", *federation, *unit, "rounds=40", "evaluate=false"]
+    found = result(vectorised, tmp_path, overrides)[0]
+    assert found["misclustering"] == 0
+    best = oracle_errors(compose(overrides))["oracle_error"]
+    assert found["estimation_error"] <= 1.05 * best
+    assert found["resolved"]["solver.ridge"] == {"clients": 200, "of": 200}
+    (step,) = {round(step, 1) for step in found["resolved"]["optimiser.step"]}
+    assert step == pytest.approx(1 / 4, abs=0.06)  # (1 + sqrt(d / n))^2 = 4
+
+
+@pytest.mark.parametrize("strategy", ["three_stage", "fedavg", "oracle", "local"])
+def test_with_many_more_coefficients_than_examples_nothing_diverges(strategy, tmp_path):
+    federation = ["task.clients=20", "task.clusters=2", "task.dim=500", "task.samples=50"]
+    overrides = ["preset=tagma", f"strategy={strategy}", *federation, "attack=none", "rounds=30"]
+    if strategy == "three_stage":
+        overrides.remove("strategy=three_stage")
+    curve = result(vectorised, tmp_path, [*overrides, "evaluate=false"])[0]
+    served = curve["served_error_per_round"]
+    assert all(later <= 1.001 * earlier for earlier, later in pairwise(served[1:]))
 
 
 def test_fewer_examples_than_coefficients_are_the_same(tmp_path):
