@@ -83,7 +83,7 @@ class ForeignFederation:
         if not found.usable:
             raise run.no_usable_reply(request, found.rejections)
         if run.needs_places():
-            run.clients.forget(rejection.node for rejection in found.rejections)
+            run.clients.forget(found.rejections)
             run.clients.refuse(found.rejections)
 
     def answerable(self, request: Request, config: ConfigRecord, exchange: Exchange) -> Request:

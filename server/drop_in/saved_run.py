@@ -35,8 +35,9 @@ class SavedRun:
         return self.file.is_file()
 
     def remove(self) -> None:
-        """The run is over."""
-        self.file.unlink(missing_ok=True)
+        """The run is over; what a process that was killed left of a file goes as well."""
+        for file in (self.file, *self.file.parent.glob(f".{self.file.name}.*")):
+            file.unlink(missing_ok=True)
 
     def save(self, run: AlgorithmRun[Any], number: int, result: ClusteredResult) -> None:
         """The state after a round."""
