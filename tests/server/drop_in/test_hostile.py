@@ -198,6 +198,33 @@ def test_a_victim_of_a_name_that_is_abused_keeps_its_place():
     assert not set(found.clusters) & {FIRST, FIRST + 1, FIRST + 2}
 
 
+class LateHostileGrid(HostileGrid):
+    """The hostile nodes come in round 3."""
+
+    rounds = 0
+
+    def get_node_ids(self):
+        return [n for n in super().get_node_ids() if self.rounds > 1 or n >= FIRST + HOSTILE]
+
+    def send_and_receive(self, messages, *, timeout=None):
+        sent = list(messages)
+        self.rounds += bool(sent) and sent[0].metadata.message_type == "evaluate"
+        return super().send_and_receive(sent, timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    ("what", "joins"),
+    [("nan", 0), ("wrong keys", 0), ("silence", 0), ("replies in the name of a victim", 0),
+     ("each reply twice", HOSTILE), ("others' replies as well", HOSTILE)],
+)  # fmt: skip
+def test_hostile_clients_that_come_late(what, joins):
+    grid = LateHostileGrid((DROPPED | HARMLESS)[what], ("train",))
+    found = Clustered().start(grid, initial(), num_rounds=4)
+    assert len(found.clusters) == CLIENTS - HOSTILE + joins
+    assert set(range(FIRST + HOSTILE, FIRST + CLIENTS)) <= found.clusters.keys()
+    assert np.linalg.norm(weight_of(found.arrays) - TRUE[0]) < 0.2
+
+
 KILLED = """
 import os, signal, sys
 from tagma import Clustered
