@@ -9,7 +9,7 @@ choice. Beside its own settings it has
     later      another attack, by name or with settings, that they turn to after round 1
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -54,6 +54,9 @@ def adversary_of(settings: Settings) -> Adversary:
 
 def phases_of(attack: str | Attack, given: Mapping[str, Any]) -> tuple[Phase, ...]:
     """An attack, or what the group `attack` has by its name, with settings, for any Flower app."""
+    for name in _WHO:  # the group has them as well, but there they would have no effect
+        if name in given:
+            raise SettingError(name, given[name], "there is no such argument here")
     if isinstance(attack, Attack):
         when = settings_of(_when, "attack", given, {})
         return (Phase(attack, when["start"], when["stop"]),)
@@ -61,11 +64,20 @@ def phases_of(attack: str | Attack, given: Mapping[str, Any]) -> tuple[Phase, ..
     return _phases("attack", {key: config[key] for key in config if key not in _WHO}, ())
 
 
-def share_of(fraction: float, clients: Sequence[int] | None) -> tuple[float, frozenset[int] | None]:
+def share_of(
+    fraction: float, clients: Sequence[int] | None, seed: int
+) -> tuple[float, frozenset[int] | None]:
     """Who attacks, checked: a share, or the numbers of clients."""
-    asked = None if clients is None else list(clients)
+    if clients is not None and fraction:
+        raise SettingError("byzantine.fraction", fraction, "name a share or the clients, not both")
+    asked = list(clients) if isinstance(clients, Iterable) else clients
     who = settings_of(_who, "byzantine", {"fraction": fraction, "clients": asked}, {})
+    settings_of(_drawn_by, "byzantine", {"seed": seed}, {})
     return who["fraction"], None if asked is None else frozenset(who["clients"])
+
+
+def _drawn_by(*, seed: Annotated[int, Ge(0)] = 0) -> None:
+    """What decides who attacks."""
 
 
 def _entries(settings: Settings) -> dict[str, Any]:

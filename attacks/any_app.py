@@ -53,7 +53,7 @@ def byzantine(
     partitions, the fraction and the seed, and is the same in every round and on every engine. What
     a node is told by `--node-config "byzantine=true"` comes first.
     """
-    share, chosen = share_of(fraction, clients)
+    share, chosen = share_of(fraction, clients, seed)
     squad = Squad(np.ones(1, dtype=bool), phases_of(attack, settings))
     for phase in squad.phases:
         _check_local(phase)
@@ -81,7 +81,9 @@ def byzantine_grid(
     `attack` is an omniscient one of `tagma list attacks`, with its settings by keyword, or one of
     your own. Which nodes attack follows from the order of their ids and the seed.
     """
-    share, _ = share_of(fraction, None)
+    if not isinstance(grid, Grid):
+        raise SettingError("grid", type(grid).__name__, "must be the Grid of a ServerApp")
+    share, _ = share_of(fraction, None, seed)
     phases = phases_of(attack, settings)
     for phase in phases:
         _check_omniscient(phase)

@@ -9,8 +9,8 @@ from tagma.report.bench_figures import metric_name
 from tagma.report.bootstrap import Interval
 from tagma.report.leaderboard import RankedDefence
 from tagma.report.number_format import UNKNOWN, count, duration, shown
-from tagma.report.randomisation_test import LEAST_SEEDS
 from tagma.report.run_headline import Figure
+from tagma.report.seed_swaps import LEAST_SEEDS
 
 _NAMED = 3
 _LINES = 10

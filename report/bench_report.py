@@ -23,8 +23,8 @@ from tagma.report.folder_files import write_page
 from tagma.report.leaderboard import leaderboard
 from tagma.report.line_chart import line_look
 from tagma.report.number_format import shown
-from tagma.report.randomisation_test import LEAST_SEEDS
 from tagma.report.run_figures import picture_keys
+from tagma.report.seed_swaps import LEAST_SEEDS
 from tagma.report.templating import templates
 from tagma.report.worst_case_pictures import worst_cases
 
@@ -53,7 +53,7 @@ def _write(bench: Bench, figures: Path) -> str:
     write_sheets(figures, [sheet for sheet in drawn if sheet is not None], OURS)
     return (
         templates()
-        .get_template("bench.html.j2")
+        .get_template("bench.html.md")
         .render(
             bench=bench,
             title=bench_headline.bench_verdict(bench, standings),

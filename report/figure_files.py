@@ -35,7 +35,7 @@ class Sheet:
     """A figure: its panels, `across` of them in a row, and its data as a table.
 
     A panel has an id, a title, a description, a width and a height, and a `kind`: the macro of
-    templates/figures.svg.j2 that draws it.
+    templates/figures.svg.md that draws it.
     """
 
     name: str
@@ -85,7 +85,7 @@ def draw(sheet: Sheet) -> str:
     keys = [replace(key, y=key.y + height) for key in _in_lines(sheet.keys, width)]
     drawn = (
         templates()
-        .get_template("sheet.svg.j2")
+        .get_template("sheet.svg.md")
         .render(
             sheet=sheet,
             width=round(width),
@@ -113,7 +113,7 @@ def _style() -> str:
     source = templates().loader
     assert source is not None
     palette, rules = (
-        source.get_source(templates(), name)[0] for name in ("palette.css", "figures.css")
+        source.get_source(templates(), name)[0] for name in ("palette.css.md", "figures.css.md")
     )
     light = palette.partition("}")[0]
     values = dict(re.findall(r"--([\w-]+): ([^;]+);", light))

@@ -18,7 +18,7 @@ import numpy as np
 
 from tagma.report.bench_data import Bench, BenchCell
 from tagma.report.bootstrap import Array, Interval, resampled_means, worst_interval, worst_mean
-from tagma.report.randomisation_test import LEVEL, holm, swap_test
+from tagma.report.seed_swaps import LEVEL, holm, swap_test
 
 
 @dataclass(frozen=True)

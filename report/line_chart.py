@@ -1,6 +1,6 @@
 """Line charts, with a band about a line where its interval is known.
 
-A chart here is coordinates and words; `templates/figures.svg.j2` draws it. Lines differ by colour,
+A chart here is coordinates and words; `templates/figures.svg.md` draws it. Lines differ by colour,
 dash and mark. Values that are not finite, or beyond the axis, are arrows on the top edge.
 """
 

@@ -26,7 +26,7 @@ def write_run_report(folder: Path) -> Path:
 
 def _render(run: Run, figures: RunFigures) -> str:
     """The page of a run. Everything that came from a file or a client is escaped."""
-    template = templates().get_template("run.html.j2")
+    template = templates().get_template("run.html.md")
     return template.render(
         run=run,
         title=run_headline.verdict(run),

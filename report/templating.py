@@ -1,4 +1,7 @@
-"""The pages' and figures' templates: everything that they are given is escaped."""
+"""The pages' and figures' templates: everything that they are given is escaped.
+
+Their files are called `page.html.md` and so on: of text, a Flower app bundle carries `.md` only.
+"""
 
 from functools import cache
 

@@ -22,6 +22,11 @@ _TIMES, _BESIDES = 2, 2**20
 @app.main()
 def main(grid: Grid, context: Context) -> None:
     """Run the federation that the overrides describe."""
+    serve(grid, context)
+
+
+def serve(grid: Grid, context: Context) -> Path:
+    """The same; where its results are."""
     settings = settings_from(str(context.run_config["overrides"]))
     folder = Path(settings.output or datetime.now().strftime("outputs/%Y-%m-%d/%H-%M-%S"))
     engine = "ray" if isinstance(grid, InMemoryGrid) else "deployment"
@@ -32,3 +37,4 @@ def main(grid: Grid, context: Context) -> None:
     )
     run_federation(patient, settings, folder, [print_event], engine)
     print(f"results: {folder.resolve()}", flush=True)
+    return folder.resolve()

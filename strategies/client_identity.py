@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from tagma.arrays import Labels
-from tagma.strategies.replies import ABSENCES, Rejection, Reply
+from tagma.strategies.replies import ABSENCES, BESIDES, Rejection, Reply
 
 _TRIES = 3
 """How often a node that does not answer is asked who it is."""
@@ -51,16 +51,20 @@ class Clients:
         """The nodes that may still be asked who they are, in order."""
         return sorted(online - self.of_node.keys() - self._refused)
 
-    def forget(self, nodes: Iterable[int]) -> None:
-        """Nodes that are strangers again."""
-        for node in nodes:
-            client = self.of_node.pop(node, None)
+    def forget(self, rejections: Iterable[Rejection]) -> None:
+        """Nodes without a usable answer are strangers again."""
+        for rejection in rejections:
+            client = None
+            if rejection.reason not in BESIDES:
+                client = self.of_node.pop(rejection.node, None)
             if client is not None:
                 del self.node_of[client], self.joined[client]
 
     def refuse(self, rejections: list[Rejection]) -> None:
         """A node without a usable answer takes no part; one that was away may try again."""
         for rejection in rejections:
+            if rejection.reason in BESIDES:
+                continue
             self._tries[rejection.node] += 1
             if rejection.reason not in ABSENCES or self._tries[rejection.node] >= _TRIES:
                 self._refused.add(rejection.node)

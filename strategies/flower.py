@@ -35,6 +35,7 @@ from tagma.strategies.algorithms.algorithm import S
 from tagma.strategies.replies import (
     ABSENT,
     NO_REPLY,
+    UNSOLICITED,
     Rejection,
     Reply,
     check_metrics,
@@ -188,7 +189,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         if not usable:
             raise self.no_usable_reply(self.request, rejections)
         if self.clients.joined:  # they have said who they are, but not what was needed
-            self.clients.forget(rejection.node for rejection in rejections)
+            self.clients.forget(rejections)
         else:
             self.clients.begin(usable)
         if self.needs_places():
@@ -243,6 +244,8 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
 
     def _named(self, rejection: Rejection) -> int | None:
         """The client behind a rejection; a number that another node holds is not believed."""
+        if rejection.reason == UNSOLICITED:
+            return None
         known = self.clients.of_node.get(rejection.node)
         if known is not None or rejection.client in self.clients.of_node.values():
             return known

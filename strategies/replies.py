@@ -40,8 +40,11 @@ _AWAY = {
 """Errors that Flower itself reports for a node that it cannot reach."""
 NO_REPLY, UNREACHABLE, ABSENT = "no reply", "unreachable", "absent"
 NOT_FINITE, _NO_EXAMPLES = "not finite", "no number of examples"
+UNSOLICITED, DUPLICATE = "unsolicited", "duplicate"
 ABSENCES = {NO_REPLY, UNREACHABLE, ABSENT}
 """Reasons that say nothing about a client but that it was away."""
+BESIDES = {UNSOLICITED, DUPLICATE}
+"""Reasons that say nothing about a node: another one may have used its name, or it has answered."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,9 @@ def check_replies(
         node = sent.get(str(message.metadata.reply_to_message_id))
         source = message.metadata.src_node_id
         if node is None or (message.has_content() and source != node):
-            repeated.append(Rejection(source, "unsolicited"))
+            repeated.append(Rejection(source, UNSOLICITED))
         elif node in answered:
-            repeated.append(Rejection(node, "duplicate"))
+            repeated.append(Rejection(node, DUPLICATE))
         else:
             answered[node] = _check(node, message, layout, expects)
     for node in sent.values():
@@ -114,7 +117,7 @@ def _check(
         if message.has_error():
             if message.error.code in _AWAY:
                 return Rejection(node, UNREACHABLE)
-            return Rejection(node, "error", detail=str(message.error.reason)[:_DETAIL])
+            return Rejection(node, "error", detail=_line(message.error.reason))
         if not message.has_content():
             raise _Unusable("empty")
         content = message.content
@@ -134,6 +137,11 @@ def _check(
         return Rejection(node, str(problem), client)
     except Exception:  # records that break even the checks
         return Rejection(node, "malformed", client)
+
+
+def _line(text: object) -> str:
+    """What a client says, as a line of the log that it cannot make two of."""
+    return "".join(c if c.isprintable() else " " for c in str(text)[:_DETAIL])
 
 
 def _arrays(content: RecordDict, layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
@@ -201,14 +209,15 @@ def _examples(metrics: MetricRecord) -> int:
 
 def _number(metrics: MetricRecord, name: str, wanted: Expected) -> float:
     value = metrics.get(name)
-    if not _is_finite(value) or not wanted.low <= value <= wanted.high:
+    if not is_finite(value) or not wanted.low <= value <= wanted.high:
         raise _Unusable(f"no usable {name}")
     if wanted.whole and value != int(value):
         raise _Unusable(f"no usable {name}")
     return float(value)
 
 
-def _is_finite(value: object) -> TypeGuard[int | float]:
+def is_finite(value: object) -> TypeGuard[int | float]:
+    """Whether this is a number that can be computed with."""
     # NaN makes the comparison false.
     return isinstance(value, int | float) and type(value) is not bool and abs(value) <= _ANY
 
@@ -235,5 +244,5 @@ def usable_metrics(told: Mapping[str, Any]) -> dict[str, float]:
     return {
         str(name): float(value)
         for name, value in islice(told.items(), _MOST_METRICS)
-        if _is_finite(value)
+        if is_finite(value)
     }

@@ -87,6 +87,8 @@ def test_every_list_of_rooms_is_the_same():
     assert sorted(line.split()[2:]) == ROOMS
     image = (ROOT / ".dockerignore").read_text().split()
     assert {f"!{room}" for room in [*ROOMS, "tagma"]} <= set(image)
+    bundle = set(PROJECT["tool"]["flwr"]["app"]["fab-include"])
+    assert bundle == {"/README.md", "/LICENSE", *(f"{room}/**" for room in [*ROOMS, "tagma"])}
 
 
 @pytest.mark.parametrize("name", ["tagma", "tests", "docs", "docker", "tests.conftest"])
@@ -110,12 +112,12 @@ class Installed:
             "--ignore-installed", "--disable-pip-version-check", *what, cwd=self.site,
         )  # fmt: skip
 
-    def check(self, *arguments: str, cwd: Path) -> str:
+    def check(self, *arguments: str, cwd: Path, **environment: str) -> str:
         """What a Python in this environment prints; it must end well."""
         clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
         done = subprocess.run(
-            [self.python, *arguments], cwd=cwd, env=clean | {"PATH": path},
+            [self.python, *arguments], cwd=cwd, env=clean | {"PATH": path} | environment,
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
@@ -230,7 +232,7 @@ def test_a_wheel_holds_tagma_and_nothing_else(wheel):
     data = {
         f"tagma/{file.relative_to(ROOT).as_posix()}"
         for room in ROOMS
-        for kind in ("*.yaml", "*.j2", "*.css")
+        for kind in ("*.yaml", "*.yml", "*.md")
         for file in (ROOT / room).rglob(kind)
     }
     assert len(data) > 50
@@ -328,12 +330,65 @@ def test_flwr_run_ships_the_checkout_and_loads_nothing_twice(
         said, _ = run.communicate()
         home = Path(superlink.env["FLWR_HOME"]).resolve()
         assert (tmp_path / "out/metrics.json").is_file(), said
+        assert (tmp_path / "out/report.html").is_file(), said
         for modules in loaded(place):
             ours = {name: file for name, file in modules.items() if name.startswith("tagma")}
             assert "tagma.client.app" in ours
             assert all(file.is_relative_to(home) for file in ours.values())
             twice = {name for name, file in modules.items() if file in set(ours.values())}
             assert twice == set(ours)
+
+
+FROM_A_BUNDLE = """
+import sys, tomllib
+from importlib import import_module
+from flwr.app import Context, RecordDict
+from tagma.launch.cli import main
+from tagma.launch.engines.inprocess_grid import InProcessGrid
+
+with open(sys.argv[1] + "/pyproject.toml", "rb") as file:
+    named = tomllib.load(file)["tool"]["flwr"]["app"]["components"]
+parts = {}
+for kind, where in named.items():
+    module, name = where.split(":")
+    parts[kind] = getattr(import_module(module), name)
+settings = {"overrides": sys.argv[2]}
+grid = InProcessGrid(parts["clientapp"], 20, sys.argv[2])
+parts["serverapp"](grid, Context(1, 1, {}, RecordDict(), settings))
+sys.argv = ["tagma", "compose", "--nodes", "4", "--byzantine", "1"]
+main()
+ours = [m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "tagma"]
+print("from", *sorted({file.split("/tagma/")[0] for file in ours if "/tagma/" in file}))
+"""
+
+
+@slow
+def test_a_bundle_runs_with_reports_where_only_the_dependencies_are(checkout, tmp_path):
+    environment = Installed(tmp_path / "environment")
+    there = "import importlib.util; print(importlib.util.find_spec('tagma'))"
+    assert environment.check("-c", there, cwd=tmp_path).strip() == "None"
+    flwr = str(Path(sysconfig.get_path("scripts")) / "flwr")
+    quiet = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}
+    environment.check(
+        flwr, "build", "--app", str(checkout), cwd=tmp_path, FLWR_HOME=str(tmp_path), **quiet
+    )
+    (file,) = tmp_path.glob("tagma.*.fab")
+    bundle = tmp_path / "unpacked"
+    ZipFile(file).extractall(bundle)
+    held = {found for found in bundle.rglob("*") if found.is_file()}
+    for room in [*ROOMS, "tagma"]:
+        for wanted in (checkout / room).rglob("*"):
+            if wanted.is_file() and wanted.suffix != ".pyc" and wanted.name != "py.typed":
+                assert bundle / wanted.relative_to(checkout) in held, f"not carried: {wanted}"
+    printed = environment.check(
+        "-c", FROM_A_BUNDLE, str(bundle), " ".join([*RUN, f"output={tmp_path}/out"]),
+        cwd=tmp_path, PYTHONPATH=str(bundle),
+    )  # fmt: skip
+    assert f"report: {tmp_path}/out/report.html" in printed
+    assert "</html>" in (tmp_path / "out/report.html").read_text()
+    assert list((tmp_path / "out/figures").glob("*.svg"))
+    assert "node-3:" in printed
+    assert printed.splitlines()[-1] == f"from {bundle}"
 
 
 @slow

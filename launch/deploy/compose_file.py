@@ -104,7 +104,7 @@ def compose_file(
         loader=PackageLoader("tagma.launch.deploy"),
         undefined=StrictUndefined,
         keep_trailing_newline=False,
-    ).get_template("compose.yml.j2")
+    ).get_template("compose.yml")
     return template.render(
         nodes=[
             {

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tagma.errors import SettingError
+from tagma.override import key_of
 from tagma.plugins import build
 from tagma.server.drop_in.arguments import fedavg_arguments
 from tagma.server.drop_in.strategy import AlgorithmInFedAvgsPlace
@@ -14,6 +15,7 @@ from tagma.strategies.clustering_choice import clustering_of
 from tagma.strategies.rule_choice import aggregator_of
 
 _THREE_STAGE = "three_stage"
+_GROUPS = ("strategy", "clustering", "aggregation", "optimiser", "preset")
 _NOT_HERE = {"oracle": "it is told the truth, which nobody knows here", "flower": "use that itself"}
 
 
@@ -55,8 +57,15 @@ class Clustered(AlgorithmInFedAvgsPlace):
 
 
 def _choices(algorithm: str, preset: str, k: int | None, settings: Sequence[str]) -> list[str]:
+    if not isinstance(algorithm, str):
+        raise SettingError("algorithm", algorithm, "must be a name; `tagma list strategy` has them")
     if why := _NOT_HERE.get(algorithm):
         raise SettingError("algorithm", algorithm, why)
+    if isinstance(settings, str):
+        raise SettingError("settings", settings, 'must be a list, such as ["aggregation=median"]')
+    for text in settings:
+        if key_of(str(text)).partition(".")[0] not in _GROUPS:
+            raise SettingError("settings", text, f"only {', '.join(_GROUPS)} have an effect here")
     three_stage = algorithm == _THREE_STAGE
     found = [f"preset={preset}"] if three_stage else [f"strategy={algorithm}"]
     if k is not None:

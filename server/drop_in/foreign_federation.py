@@ -18,6 +18,7 @@ from tagma.arrays import Labels
 from tagma.errors import TagmaError
 from tagma.exchange import CHOICE, GRADIENT, NO_MODEL, Replies, Request
 from tagma.server.drop_in.best_model import best_models
+from tagma.server.drop_in.first_round import TOO_MUCH, advice, gone_on
 from tagma.server.drop_in.foreign_replies import ForeignReplies
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.strategies.algorithm_run import AlgorithmRun, log_failures
@@ -26,6 +27,7 @@ from tagma.strategies.replies import Reply
 from tagma.wire import pack
 
 _log = logging.getLogger("tagma")
+_SECOND = 2
 Exchange = Callable[[list[Message]], Iterable[Message]]
 """Messages out, replies in."""
 
@@ -83,7 +85,7 @@ class ForeignFederation:
         if not found.usable:
             raise run.no_usable_reply(request, found.rejections)
         if run.needs_places():
-            run.clients.forget(rejection.node for rejection in found.rejections)
+            run.clients.forget(found.rejections)
             run.clients.refuse(found.rejections)
 
     def answerable(self, request: Request, config: ConfigRecord, exchange: Exchange) -> Request:
@@ -158,10 +160,25 @@ class ForeignFederation:
         before, stacked = run.state, self.stacked(request, found)
         sent = {run.clients.of_node[reply.node]: reply.buffers for reply in found.usable}
         asked = replace(request, which=None) if CHOICE in request.expects else request
+        if run.outcome.number == _SECOND:
+            self._look_back(request, stacked)
         run.learn(asked, stacked, sent)
         run.conclude()
         counts = run.algorithm.counted(before, run.state, stacked.clients)
         return [run.clients.node_of[client] for client in stacked.clients[counts].tolist()]
+
+    def _look_back(self, request: Request, replies: Replies) -> None:
+        """Warn if clusters were looked for among models that had hardly been trained."""
+        run = self.run
+        findings = run.algorithm.findings(run.state)
+        if not isinstance(findings, Clustered):
+            return
+        there = np.isin(replies.clients, findings.clients[findings.joined == 1])
+        rows = np.searchsorted(findings.clients, replies.clients[there])
+        received = request.models[request.rows(replies.clients)][there]
+        part = gone_on(findings.local_models[rows] - run.initial, replies.vectors[there] - received)
+        if part > TOO_MUCH:
+            _log.warning("round %d: %s", _SECOND, advice(part))
 
     def largest(self) -> ArrayRecord:
         """The model that most clients have."""

@@ -12,12 +12,16 @@ import numpy as np
 from flwr.app import Message, MetricRecord, RecordDict
 
 from tagma.layout import Layout
-from tagma.strategies.replies import Rejection, Reply, check_replies, usable_metrics
+from tagma.strategies.replies import Rejection, Reply, check_replies, is_finite, usable_metrics
 from tagma.wire import ARRAYS, EXAMPLES, METRICS
 
 _log = logging.getLogger("tagma")
 _MOST = 2.0**53
 """A client that says it weighs more is not believed."""
+_ALONE = -1
+"""In place of a length, for a number that is not in a list."""
+Kinds = tuple[tuple[str, int, bool], ...]
+"""The names of a node's metrics, how many numbers each is of, and whether all are finite."""
 MetricsFunction = Callable[[list[RecordDict], str], MetricRecord]
 """Flower's kind of function that makes one record of those of all clients."""
 
@@ -37,10 +41,11 @@ class ForeignReplies:
         asked = {m.metadata.message_id: m.metadata.dst_node_id for m in sent}
         came = list(replies)
         self.contents: dict[int, RecordDict] = {}
-        """What a node sent, as it sent it; of its first reply."""
+        """What a node that was asked sent, as it sent it; of its first reply."""
         for message in came:
-            if message.has_content():
-                self.contents.setdefault(message.metadata.src_node_id, message.content)
+            node = asked.get(str(message.metadata.reply_to_message_id))
+            if message.has_content() and message.metadata.src_node_id == node:
+                self.contents.setdefault(node, message.content)
         self.usable: list[Reply]
         self.rejections: list[Rejection]
         self.usable, self.rejections = check_replies(
@@ -65,8 +70,9 @@ class ForeignReplies:
     def summary(self, nodes: Iterable[int], function: MetricsFunction, key: str) -> MetricRecord:
         """What a user's function makes of these nodes' metrics.
 
-        Nodes that name other metrics than most, or of another kind, are left out: the function may
-        count on all being alike. One that fails nevertheless costs the metrics, not the run.
+        Nodes that name other metrics than most, or of another kind, are left out, as are those with
+        numbers that are not finite where most have none: the function may count on all being alike.
+        One that fails nevertheless costs the metrics, not the run.
         """
         kinds = {node: _kinds(self.contents[node]) for node in nodes}
         alike = [self.contents[node] for node, kind in kinds.items() if kind == _commonest(kinds)]
@@ -112,12 +118,16 @@ def _is_weight(value: object) -> bool:
     return isinstance(value, int | float) and 0 <= value <= _MOST
 
 
-def _kinds(content: RecordDict) -> tuple[tuple[str, int], ...]:
-    """The names of a node's metrics, and how many numbers each is of, 0 for one alone."""
+def _kinds(content: RecordDict) -> Kinds:
     (record,) = content.metric_records.values()
-    return tuple(sorted((name, len(v) if isinstance(v, list) else 0) for name, v in record.items()))
+    return tuple(sorted((name, *_kind(value)) for name, value in record.items()))
 
 
-def _commonest(kinds: Mapping[int, tuple[tuple[str, int], ...]]) -> tuple[tuple[str, int], ...]:
+def _kind(value: object) -> tuple[int, bool]:
+    numbers = value if isinstance(value, list) else [value]
+    return len(numbers) if isinstance(value, list) else _ALONE, all(map(is_finite, numbers))
+
+
+def _commonest(kinds: Mapping[int, Kinds]) -> Kinds:
     values = list(kinds.values())
     return max(values, key=lambda kind: (values.count(kind), kind))

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from tagma.errors import SettingError
 from tagma.server.drop_in.arguments import fedavg_arguments
 from tagma.server.drop_in.strategy import AlgorithmInFedAvgsPlace
 from tagma.settings import compose
@@ -33,6 +34,10 @@ class Robust(AlgorithmInFedAvgsPlace):
         **given: Any,
     ) -> None:
         fedavg, own = fedavg_arguments(given)
+        if not isinstance(rule, str):
+            raise SettingError("rule", rule, "must be a name; `tagma list aggregation` has them")
+        if weights not in (None, *get_args(Weights)):
+            raise SettingError("weights", weights, "must be examples or equal")
         chosen = compose([f"aggregation={rule}"]).choice("aggregation")
         algorithm = FedAvg(
             aggregate=aggregator_of({**chosen, **own, "pre": list(pre)}),

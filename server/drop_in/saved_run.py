@@ -12,7 +12,7 @@ from flwr.app import MetricRecord
 
 from tagma import __version__
 from tagma.atomic_file import whole_file
-from tagma.errors import TagmaError
+from tagma.errors import SettingError, TagmaError
 from tagma.plain_state import put_together, taken_apart
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.server.state_file import sealed, unsealed
@@ -27,7 +27,11 @@ class SavedRun:
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "checkpoint.safetensors"
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            reason = problem.strerror or type(problem).__name__
+            raise SettingError("checkpoint", folder, f"cannot be a folder ({reason})") from None
 
     @property
     def exists(self) -> bool:
@@ -35,8 +39,9 @@ class SavedRun:
         return self.file.is_file()
 
     def remove(self) -> None:
-        """The run is over."""
-        self.file.unlink(missing_ok=True)
+        """The run is over; what a process that was killed left of a file goes as well."""
+        for file in (self.file, *self.file.parent.glob(f".{self.file.name}.*")):
+            file.unlink(missing_ok=True)
 
     def save(self, run: AlgorithmRun[Any], number: int, result: ClusteredResult) -> None:
         """The state after a round."""

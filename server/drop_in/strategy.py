@@ -16,6 +16,7 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
+import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import FedAvg
@@ -23,6 +24,7 @@ from flwr.serverapp.strategy import FedAvg
 from tagma.errors import SettingError, TagmaError
 from tagma.exchange import Request
 from tagma.rng import stream
+from tagma.server.drop_in.arguments import with_checked_numbers
 from tagma.server.drop_in.foreign_federation import Exchange, ForeignFederation, Keys
 from tagma.server.drop_in.foreign_replies import median_metrics
 from tagma.server.drop_in.result import ClusteredResult
@@ -55,11 +57,12 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         choose_by: str,
         **fedavg: Any,
     ) -> None:
+        fedavg = with_checked_numbers({"seed": seed, **fedavg})
+        self._seed: int = fedavg.pop("seed")
         for name in ("train_metrics_aggr_fn", "evaluate_metrics_aggr_fn"):
             fedavg[name] = fedavg.get(name) or median_metrics
         super().__init__(**fedavg)
         self._algorithm = algorithm
-        self._seed = seed
         self._saved = None if checkpoint is None else SavedRun(Path(checkpoint))
         self._choose_by = choose_by
         self._federation: ForeignFederation | None = None
@@ -82,6 +85,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         evaluate_fn: EvaluateFunction | None = None,
     ) -> ClusteredResult:
         """Play the rounds, all or those that are left; Flower's own loop, see there."""
+        num_rounds = with_checked_numbers({"num_rounds": num_rounds})["num_rounds"]
         federation = self._federation = self._begun(initial_arrays)
         self._result, self._done, self._timeout = ClusteredResult(), 0, timeout
         self._evaluate_config = ConfigRecord(dict(evaluate_config or {}))
@@ -193,9 +197,17 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         return metrics
 
     def _begun(self, arrays: ArrayRecord) -> ForeignFederation:
+        if not isinstance(arrays, ArrayRecord):
+            raise SettingError(
+                "initial_arrays",
+                type(arrays).__name__,
+                "must be an ArrayRecord, such as ArrayRecord(model.state_dict())",
+            )
         named = {name: array.numpy() for name, array in arrays.items()}
         try:
             run: AlgorithmRun[Any] = AlgorithmRun(self._algorithm, named, seed=self._seed)
+            if not np.isfinite(run.initial).all():
+                raise ValueError("an entry is not finite")
         except ValueError as problem:
             raise SettingError("initial_arrays", f"{len(arrays)} arrays", str(problem)) from None
         keys = Keys(

@@ -20,7 +20,7 @@ from tagma.report.bootstrap import (
 )
 from tagma.report.heatmap import COLOURS, TileValue, draw_heatmap
 from tagma.report.leaderboard import leaderboard
-from tagma.report.randomisation_test import holm, swap_test
+from tagma.report.seed_swaps import holm, swap_test
 from tests.report.report_folders import (
     ATTACK,
     DEFENCE,

@@ -7,6 +7,7 @@ from flwr.app import Message
 from tagma import Clustered, Robust
 from tagma.errors import TagmaError
 from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tests.server.drop_in import ordinary_app as ordinary_app_module
 from tests.server.drop_in.ordinary_app import (
     TRUE,
     flip,
@@ -67,6 +68,40 @@ def test_ifca_asks_clients_to_evaluate_each_model():
 def test_the_metric_to_choose_by_must_be_there():
     with pytest.raises(TagmaError, match=r"choose_by=nothing: .* they report eval_loss"):
         Clustered("ifca", k=2, choose_by="nothing").start(grid_of(), initial())
+
+
+def _warned(caplog):
+    return [text for text in caplog.messages if "of the way that they had come in round 1" in text]
+
+
+@pytest.mark.parametrize(("steps", "part", "groups_found"), [(1, "80%", 1), (30, None, 2)])
+@pytest.mark.parametrize("byzantine", [0, 6])
+def test_a_first_round_that_is_too_short_is_told(
+    caplog, monkeypatch, steps, part, groups_found, byzantine
+):
+    """One step of 30 leaves all clients near to where they began, and no groups are seen."""
+    nearer = np.array([TRUE[0], TRUE[0] + [1, -1, 1, -1, 1, -1]])
+    monkeypatch.setattr(ordinary_app_module, "TRUE", nearer)
+
+    def change(client, number, model, metrics):
+        return model * (50 if number == 2 and client < byzantine else 1), metrics
+
+    found = Clustered().start(
+        grid_of(20, groups=2, steps=steps, change=change), initial(), num_rounds=3
+    )
+    honest = {row for node, row in found.clusters.items() if node >= _FIRST_NODE + byzantine}
+    assert len(honest) == groups_found
+    warned = _warned(caplog)
+    assert len(warned) == (part is not None)
+    if part is not None:
+        assert "train longer while server-round is 1" in warned[0]
+        assert byzantine or f"round 2: clients went on by {part} of" in warned[0]
+
+
+def test_other_algorithms_do_not_depend_on_round_1(caplog):
+    Robust().start(grid_of(10, steps=1), initial(), num_rounds=3)
+    Clustered("ifca", k=2).start(grid_of(10, groups=2, steps=1), initial(), num_rounds=3)
+    assert _warned(caplog) == []
 
 
 class Growing(InProcessGrid):

@@ -1,8 +1,10 @@
 """Ways to use the Strategies wrongly, each with one clear error, and hostile clients."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from flwr.app import ArrayRecord
+from flwr.app import Array, ArrayRecord
 
 from tagma import Clustered, Robust
 from tagma.errors import TagmaError
@@ -25,6 +27,14 @@ def _other_precision(client, number, model, metrics):
     return model.astype(np.float64), metrics
 
 
+def _shapes_of_all_kinds(client, number, model, metrics):
+    return np.zeros((client + 1, 2), model.dtype), metrics
+
+
+def of(array):
+    return ArrayRecord({"weight": Array(array)})
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -40,7 +50,26 @@ def _other_precision(client, number, model, metrics):
             lambda: Clustered(settings=["optimiser=gradient"]).start(grid_of(20), initial()),
             "optimiser=gradient",
         ),
+        (lambda: Robust(3), "rule=3: must be a name"),
+        (lambda: Robust(weights="exampels"), "weights=exampels: must be examples or equal"),
+        (lambda: Robust(seed="x"), "seed=x: "),
+        (lambda: Robust(fraction_train=2), "fraction_train=2: should be less than or equal to 1"),
+        (lambda: Robust(fraction_evaluate=float("nan")), "fraction_evaluate=nan"),
+        (lambda: Robust(min_available_nodes=-1), "min_available_nodes=-1"),
+        (lambda: Robust(checkpoint=__file__), "checkpoint=.*cannot be a folder"),
+        (lambda: Clustered(3), "algorithm=3: must be a name"),
+        (lambda: Clustered(preset="tagmaa"), "did you mean tagma"),
+        (lambda: Clustered(k=0), r"clustering\.k=0"),
+        (lambda: Clustered(settings="aggregation=median"), "settings=.*: must be a list"),
+        (lambda: Clustered(settings=["task.clients=3"]), "settings=task.clients=3: only strategy"),
+        (lambda: Robust().start(grid_of(), initial(), num_rounds=-1), "num_rounds=-1"),
+        (lambda: Robust().start(grid_of(), None), "must be an ArrayRecord"),
+        (lambda: Robust().start(grid_of(), {"w": np.ones(3)}), "must be an ArrayRecord"),
+        (lambda: Robust().start(grid_of(), of(np.ones(3, int))), "no floating array"),
+        (lambda: Robust().start(grid_of(), of(np.ones(3) * np.nan)), "an entry is not finite"),
         (lambda: Robust().start(grid_of(), ArrayRecord()), "initial_arrays"),
+        (lambda: Robust(weighted_by_key="n").start(grid_of(), initial()), "number of examples"),
+        (lambda: Robust().start(grid_of(change=_shapes_of_all_kinds), initial()), "wrong shape"),
         (lambda: Robust().start(grid_of(change=_without_examples), initial()), "examples"),
         (lambda: Robust().start(grid_of(change=_fails), initial()), "this client fails"),
         (lambda: Robust().start(grid_of(change=_other_shape), initial()), "wrong shape"),
@@ -82,7 +111,8 @@ def test_a_later_round_without_replies_keeps_the_model():
     assert weight_of(found.arrays) == pytest.approx(weight_of(before.arrays))
 
 
-def test_one_client_is_enough_where_it_is_allowed():
-    strategy = Robust("median", min_available_nodes=1, min_train_nodes=1)
+@pytest.mark.parametrize("make", [partial(Robust, "median"), Clustered])
+def test_one_client_is_enough_where_it_is_allowed(make):
+    strategy = make(min_available_nodes=1, min_train_nodes=1)
     found = strategy.start(grid_of(1), initial(), num_rounds=2)
     assert np.linalg.norm(weight_of(found.arrays) - TRUE[0]) < 0.3

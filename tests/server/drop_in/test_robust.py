@@ -1,30 +1,70 @@
 """`Robust` beside Flower's own strategies, in an ordinary app."""
 
+import random
+
 import numpy as np
 import pytest
 from flwr.app import ConfigRecord, MetricRecord
-from flwr.serverapp.strategy import FedAvg, FedTrimmedAvg, Krum
+from flwr.serverapp.strategy import FedAvg, FedMedian, FedTrimmedAvg, Krum, MultiKrum
 
-from tagma import Robust
-from tests.server.drop_in.ordinary_app import TRUE, flip, grid_of, initial, weight_of
-
-
-@pytest.mark.parametrize(
-    ("flowers", "ours"),
-    [
-        (FedAvg(), Robust("mean")),
-        (FedTrimmedAvg(beta=0.2), Robust("trimmed_mean", beta=0.2)),
-        (Krum(num_malicious_nodes=2), Robust("krum", fraction=0.2)),
-    ],
-    ids=["mean", "trimmed_mean", "krum"],
+from tagma import Clustered, Robust
+from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tests.server.drop_in.ordinary_app import (
+    TRUE,
+    flip,
+    grid_of,
+    initial,
+    ordinary_app,
+    weight_of,
 )
+
+
+class Shuffled(InProcessGrid):
+    """Replies come in any order, as they do from real nodes."""
+
+    def send_and_receive(self, messages, *, timeout=None):
+        replies = super().send_and_receive(messages, timeout=timeout)
+        return random.Random(3).sample(replies, len(replies))
+
+
+PAIRS = {
+    "mean": (FedAvg, lambda: Robust("mean")),
+    "trimmed_mean": (lambda: FedTrimmedAvg(beta=0.2), lambda: Robust("trimmed_mean", beta=0.2)),
+    "median": (FedMedian, lambda: Robust("median")),
+    "krum": (lambda: Krum(num_malicious_nodes=2), lambda: Robust("krum", fraction=0.2)),
+    "multi_krum": (
+        lambda: MultiKrum(num_malicious_nodes=2, num_nodes_to_select=8),
+        lambda: Robust("multi_krum", fraction=0.2, weights="examples"),
+    ),
+}
+"""Flower's own strategies, and ours by the same rules."""
+
+
+@pytest.mark.parametrize("grid", [InProcessGrid, Shuffled])
 @pytest.mark.parametrize("byzantine", [0, 2])
-def test_equals_flowers_own_where_the_rules_are_equal(flowers, ours, byzantine):
-    change = flip(byzantine)
-    theirs = flowers.start(grid_of(change=change), initial(), num_rounds=3)
-    found = ours.start(grid_of(change=change), initial(), num_rounds=3)
-    assert weight_of(found.arrays) == pytest.approx(weight_of(theirs.arrays), rel=1e-6, abs=1e-6)
-    assert found.evaluate_metrics_clientapp.keys() == theirs.evaluate_metrics_clientapp.keys()
+@pytest.mark.parametrize("name", PAIRS)
+def test_equals_flowers_own_where_the_rules_are_equal(name, byzantine, grid):
+    """The weights of the mean, three rounds, a buffer, and replies in any order."""
+    theirs, ours = (
+        make().start(grid(ordinary_app(change=flip(byzantine)), 10), initial(), num_rounds=3)
+        for make in PAIRS[name]
+    )
+    assert list(ours.arrays) == list(theirs.arrays)
+    for key, array in theirs.arrays.items():
+        expected = array.numpy()
+        found = ours.arrays[key].numpy()
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    assert ours.evaluate_metrics_clientapp.keys() == theirs.evaluate_metrics_clientapp.keys()
+
+
+def test_the_order_of_replies_changes_nothing():
+    for make in (lambda: Robust("mean"), Robust, Clustered):
+        in_order, shuffled = (
+            make().start(grid(ordinary_app(), 16), initial(), num_rounds=3)
+            for grid in (InProcessGrid, Shuffled)
+        )
+        assert in_order == shuffled
 
 
 def test_holds_where_the_mean_is_led_away():

@@ -1,0 +1,1 @@
+"""Handwritten digits, learnt by many clients: an ordinary Flower app."""
