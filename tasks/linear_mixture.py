@@ -148,7 +148,7 @@ class LinearMixture(ABC):
         if abs(self.samples - self.dim) <= max(1, self.dim // 20):
             return [
                 f"task.samples={self.samples} is close to task.dim={self.dim}: the variance of "
-                "least squares is infinite there; without solver.ridge=auto local models are useless"
+                "least squares is infinite there; without solver.ridge=auto they are useless"
             ]
         return []
 
