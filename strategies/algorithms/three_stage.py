@@ -153,11 +153,13 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
     def _optimise(self, state: Clustered, replies: Replies) -> Clustered:
         rows = np.searchsorted(state.clients, replies.clients)
         labels, updates = state.labels[rows], replies.vectors
-        received = state.models[labels]
-        directions = self._step.directions(received, updates)
-        counts, standing = self._screening.judge(
-            state.standing, Answers(rows, labels, received, state.local_models[rows], directions)
-        )
+
+        def answers() -> Answers:
+            received = state.models[labels]
+            directions = self._step.directions(received, updates)
+            return Answers(rows, labels, received, state.local_models[rows], directions)
+
+        counts, standing = self._screening.judge(state.standing, rows, answers)
         models = state.models.copy()
         memories = list(state.memories or (None,) * len(models))
         for cluster in np.unique(labels[counts]):

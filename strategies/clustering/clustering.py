@@ -72,7 +72,9 @@ def of_finite_points(
     @wraps(function)
     def clustering(vectors: Array, /, *args: P.args, **settings: P.kwargs) -> Clustering:
         vectors = np.asarray(vectors, dtype=np.float64)
-        broken = np.flatnonzero(~(np.abs(vectors) <= LARGEST).all(axis=1))
+        # A NaN makes either comparison false.
+        fine = (vectors.max(axis=1) <= LARGEST) & (vectors.min(axis=1) >= -LARGEST)
+        broken = np.flatnonzero(~fine)
         if len(broken):
             raise ValueError(
                 f"vectors must be finite and at most {LARGEST}; "

@@ -12,6 +12,7 @@ the client claimed in round 1, and excludes a client that sends two of them.
 What is known of every client is its `Standing`, a part of the server's state. Cost O(m d) a round.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,9 +92,17 @@ class Screening:
         """The standing after stage II."""
         return Standing.new(trimmed if self.quarantine else np.zeros_like(trimmed))
 
-    def judge(self, standing: Standing, replies: Answers) -> tuple[Mask, Standing]:
-        """Which replies count, shape (r,), and the standing after them."""
-        counting = standing.counts[replies.rows]
+    def judge(
+        self, standing: Standing, rows: Labels, answers: Callable[[], Answers]
+    ) -> tuple[Mask, Standing]:
+        """Which replies count, shape (r,), and the standing after them.
+
+        `rows` are the clients' rows in the state; the answers are only looked at by some screens.
+        """
+        counting = standing.counts[rows]
+        if not (self.reply_check or self.readmission):
+            return counting, standing
+        replies = answers()
         odd = np.zeros(len(counting), dtype=bool)
         if self.reply_check and counting.sum() >= _JUDGES:
             odd = strikes(
