@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tagma.choices import SEARCHPATH, choices, file_of
+from tagma.choices import SEARCHPATH, choices, file_of, offered
 from tagma.override import key_of
 from tagma.plugins import TARGET, locate
 from tagma.settings import Settings
@@ -49,7 +49,8 @@ def name_of(group: str, chosen: Mapping[str, Any], overrides: Sequence[str] = ()
     target = str(chosen.get(TARGET))
     places = tuple(text for text in overrides if key_of(text) == SEARCHPATH)
     files = _files(group, places)
-    names = [name for name, content in files.items() if content.get(TARGET) == target]
+    offers = {name: offer.target for name, offer in offered(group).items()}
+    names = [name for name in files if files[name].get(TARGET, offers.get(name)) == target]
     said = [name for name in names if f"{group}={name}" in overrides]
 
     def alike(name: str) -> int:  # a task may have chosen it: then by what it says
