@@ -75,8 +75,6 @@ def main(arguments: list[str]) -> None:
             runs.append(ended(_job()))
         except Exception as failure:
             runs.append(ended(None, failure))
-            if several:
-                warn(f"{about.runtime.output_dir}: {failure}")
 
     try:
         # Or Hydra would print its exceptions instead of letting them through.
@@ -90,13 +88,16 @@ def main(arguments: list[str]) -> None:
             f"hydra.run.dir={error.filename}: cannot be made ({error.strerror})"
         ) from None
     finally:
-        for folder in several:  # also of those that ended before an interruption
-            show_summary(runs, folder)
-    failures = [run.failure for run in runs if run.failure is not None]
-    if failures and not several:
-        raise failures[0]
-    if failures:
-        raise TagmaError(f"{len(failures)} of {len(runs)} runs failed; the others are whole")
+        if any(run.metrics is not None for run in runs):  # also before an interruption
+            for folder in several:
+                show_summary(runs, folder)
+    failed = {run.folder: run.failure for run in runs if run.failure is not None}
+    if failed and len(failed) == len(runs):
+        raise next(iter(failed.values()))
+    for folder, why in failed.items():
+        warn(f"{folder}: {why}")
+    if failed:
+        raise TagmaError(f"{len(failed)} of {len(runs)} runs failed; the others are whole")
 
 
 def check(settings: Settings) -> None:
