@@ -1,5 +1,6 @@
 """Plugins of installed packages: found without being imported, chosen as what is ours."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -71,8 +72,10 @@ def test_a_run_of_nothing_but_their_parts(package, tmp_path):
     )]  # fmt: skip
     done = command("run", *SMALL, *words, "hydra.run.dir=out", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    done = command("resume", "out", cwd=tmp_path)
-    assert done.returncode == 2
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert metrics["environment"]["packages"] == "their-package 1.2"
+    assert metrics["settings"]["aggregation"] == "their_rule"
+    assert metrics["settings"]["attack"] == "their_attack"
 
 
 def test_python_has_them_by_name(package):
