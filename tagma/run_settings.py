@@ -60,7 +60,7 @@ def check_trust(folder: Path, overrides: Sequence[str], *, trust: bool) -> None:
         config: Any = OmegaConf.to_container(composed(overrides), resolve=False)
     except RecursionError:
         raise TagmaError(f"{folder}: its settings are nested too deeply") from None
-    for name in _names(config.get("attack")):
+    for name in _texts(config):  # an attack may name another one, also by a reference
         if (offer := offered("attack").get(name)) is not None:
             raise TagmaError(
                 f"{folder}: would import and run the attack {name} of {offer.package}, which is "
@@ -90,16 +90,16 @@ def _wants(text: str) -> str | None:
     return None
 
 
-def _names(values: Any) -> Iterator[str]:
-    """Every text in the settings of a group: those of an attack may name another one."""
+def _texts(values: Any) -> Iterator[str]:
+    """Every text in the settings."""
     if isinstance(values, str):
         yield values
     elif isinstance(values, Mapping):
         for value in values.values():
-            yield from _names(value)
+            yield from _texts(value)
     elif isinstance(values, list):
         for value in values:
-            yield from _names(value)
+            yield from _texts(value)
 
 
 def _targets(values: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

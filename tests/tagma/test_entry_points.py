@@ -129,6 +129,8 @@ def test_their_code_is_part_of_a_cells_identity(package):
         ["attack=alie", "++attack.later=their_attack"],
         ["attack={attacks: [{name: their_attack}]}"],
         ["attack=none", "++attack.attacks=[{name: their_attack}]"],
+        ["attack=none", "++attack.attacks=[{name: alie, later: their_attack}]"],
+        ["attack=alie", "output=their_attack", "++attack.later=${output}"],
         ["+attack@solver=their_attack"],
     ],
 )
