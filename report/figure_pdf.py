@@ -8,7 +8,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -79,9 +79,9 @@ class _Place:
             if name == "translate":
                 place = place._to(*place.at(*values))
             elif name == "scale":
-                place = place._with(scale=place.scale * values[0])
+                place = replace(place, scale=place.scale * values[0])
             else:
-                place = place._with(turn=place.turn + values[0])
+                place = replace(place, turn=place.turn + values[0])
         return place._to(*place.at(x, y))
 
     def at(self, x: float, y: float) -> tuple[float, float]:
@@ -93,13 +93,10 @@ class _Place:
     def below(self, element: Simple, sheet: StyleSheet, own: Mapping[str, str]) -> "_Place":
         """The same place for a child, with its style; attributes count less than rules."""
         path = (*self.path, element)
-        return self._with(path=path, style=sheet.of(path, {**self.style, **own}))
+        return replace(self, path=path, style=sheet.of(path, {**self.style, **own}))
 
     def _to(self, x: float, y: float) -> "_Place":
-        return self._with(x=x, y=y)
-
-    def _with(self, **changes: Any) -> "_Place":
-        return replace(self, **changes)
+        return replace(self, x=x, y=y)
 
 
 @dataclass
@@ -107,7 +104,7 @@ class _Drawing:
     axes: Any
     sheet: StyleSheet
     shapes: dict[str, ElementTree.Element]
-    order: int = field(default=0)
+    order: int = 0
 
     def add(self, element: ElementTree.Element, above: _Place) -> None:
         """Draw an element and what is in it."""
@@ -152,7 +149,7 @@ class _Drawing:
         x, y = place.at(_number(element, "x"), _number(element, "y"))
         frame = Rectangle((x, y), width, height, transform=self.axes.transData)
         inner = place.moved("", _number(element, "x") - left, _number(element, "y") - top)
-        self._children(element, inner._with(clip=frame))
+        self._children(element, replace(inner, clip=frame))
 
     def _outline(self, data: str, place: _Place) -> None:
         from matplotlib.patches import PathPatch

@@ -49,12 +49,12 @@ def name_of(group: str, chosen: Mapping[str, Any], overrides: Sequence[str] = ()
     target = str(chosen.get(TARGET))
     places = tuple(text for text in overrides if key_of(text) == SEARCHPATH)
     files = _files(group, places)
-    offers = {name: offer.target for name, offer in offered(group).items()}
-    names = [name for name in files if files[name].get(TARGET, offers.get(name)) == target]
+    names = [name for name, content in files.items() if content.get(TARGET) == target]
+    names += [name for name, offer in offered(group).items() if offer.target == target]
     said = [name for name in names if f"{group}={name}" in overrides]
 
     def alike(name: str) -> int:  # a task may have chosen it: then by what it says
-        return sum(chosen.get(key) == value for key, value in files[name].items())
+        return sum(chosen.get(key) == value for key, value in files.get(name, {}).items())
 
     return next(iter((*said, *sorted(names, key=alike, reverse=True))), target.rpartition(".")[2])
 
