@@ -21,7 +21,7 @@ from tagma.arrays import Labels, Mask
 from tagma.attacks.base import Attack
 from tagma.attacks.on_clustering.forged_local_models import ClusteringAttack
 from tagma.attacks.schedule import Adversary, Phase, Squad
-from tagma.choices import choices, file_of
+from tagma.choices import choices, text_of
 from tagma.counts import ceil_of
 from tagma.errors import SettingError
 from tagma.override_hints import no_such_choice
@@ -186,12 +186,12 @@ def _resolved(key: str, entry: Any, overrides: Sequence[str]) -> dict[str, Any]:
         known = choices("attack", overrides)
         if name not in known:
             raise SettingError(f"{key}.name", name, no_such_choice(name, known))
-        text = file_of("attack", name, overrides).read_text()
+        text = text_of("attack", name, overrides)
         chosen: Any = OmegaConf.to_container(OmegaConf.create(text))
         chosen.pop("defaults", None)
         if "attacks" in chosen:
             raise SettingError(f"{key}.name", name, "is several attacks: list them instead")
-        config = chosen | config
+        config = {k: v for k, v in chosen.items() if v != "???"} | config
     return config
 
 

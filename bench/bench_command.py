@@ -13,6 +13,10 @@ _BENCHES = {
         "kernels.kernels_command",
         "our aggregators beside NumPy, Flower, byzfl and byzpy: CPU time and peak memory *",
     ),
+    "rules": (
+        "kernels.rules_speed",
+        "tagma.rules on tensors and state_dicts, beside arrays: CPU time *",
+    ),
     "speed": (
         "speed.engine_speed",
         "updates per second of the engines, side by side *",

@@ -20,7 +20,7 @@ import yaml
 
 import tagma
 from tagma.bench.plugin_files import plugin_files
-from tagma.choices import CONF
+from tagma.choices import CONF, offered
 from tagma.plugins import TARGET
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "flwr")
@@ -100,6 +100,8 @@ def _named(settings: Any) -> Iterator[str]:
         for value in settings:
             yield from _named(value)
     elif isinstance(settings, str):
+        if (offer := offered("attack").get(settings)) is not None:  # what an attack turns to
+            yield from map(_fingerprint, plugin_files(offer.target.rpartition(".")[0]))
         with suppress(OSError, ValueError):  # what cannot be the name of a file
             if Path(settings).is_file():
                 yield _fingerprint(Path(settings))

@@ -2,8 +2,10 @@
 
 import logging
 import platform
+import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,6 +18,8 @@ from tagma.bench.cell_store import FILES
 from tagma.launch.engines.this_process import engine_here, run_here
 from tagma.launch.oracle_run import oracle_errors
 from tagma.launch.run import check
+from tagma.launch.tracking.tracker import Tracked, tracked
+from tagma.plugins import build
 from tagma.server.results.run_folder import (
     CLUSTERS,
     HISTORY,
@@ -51,6 +55,10 @@ class FederationCell:
     settings: Settings
     picture: bool = False
     """Whether to keep the run's own files, too."""
+    tags: tuple[tuple[str, str], ...] = ()
+    """Its place on the axes of a grid, for a tracker."""
+    tracked_in: Path | None = None
+    """Where a tracker keeps its files."""
 
     @classmethod
     def trials(cls, method: str, overrides: Sequence[str], seed: int, trials: int) -> list[Self]:
@@ -83,9 +91,11 @@ class FederationCell:
         wall, cpu = time.perf_counter(), time.process_time()
         with TemporaryDirectory() as scratch:
             folder = Path(scratch)
-            run_here(self.settings, folder)
-            write_metrics(folder, read_metrics(folder) | oracle_errors(self.settings))
-            metrics = read_metrics(folder)
+            with self._tracked(folder) as tracking:
+                run_here(self.settings, folder, tracking.round)
+                write_metrics(folder, read_metrics(folder) | oracle_errors(self.settings))
+                metrics = read_metrics(folder)
+                tracking.end(metrics)
             files = {name: (folder / name).read_bytes() for name in _PICTURE}
         timing = {
             "seconds": time.perf_counter() - wall,
@@ -95,6 +105,16 @@ class FederationCell:
         }
         result = {"metrics": metrics, "provenance": versions(), "timing": timing}
         return result | {FILES: files} if self.picture else result
+
+    def _tracked(self, folder: Path) -> AbstractContextManager[Tracked]:
+        """The run under the tracker of its settings, by the name of its place on the axes."""
+        tracker = build("tracking", self.settings.choice("tracking"))
+        tags = {**dict(self.tags), "seed": str(self.trial)}
+        shown = [f"{key}={value}" for key, value in tags.items() if key not in ("grid", "role")]
+        first = ["reference"] if tags.get("role") == "reference" else []
+        name = re.sub(r"[^\w.=,-]+", "_", ",".join([*first, *shown]))
+        place = (self.tracked_in or folder) / f"{name[:100]},{self.key[:8]}"
+        return tracked(tracker, self.settings, folder, place=place, tags=tags)
 
     def whole(self, result: Mapping[str, Any]) -> bool:
         """Whether tables can be made of it."""

@@ -14,6 +14,7 @@ from io import StringIO
 
 import hydra
 
+from tagma import offered_choices  # noqa: F401 (Hydra shall know them)
 from tagma.choices import CONF
 from tagma.environment import environment
 from tagma.errors import TagmaError

@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tagma.attacks.base import LocalAttack, OmniscientAttack
-from tagma.choices import SEARCHPATH, choices, file_of, groups
+from tagma.choices import SEARCHPATH, choices, file_of, groups, not_offered, offered, text_of
 from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
-from tagma.launch.console import console
+from tagma.launch.console import console, warn
 from tagma.override import key_of
 from tagma.plugins import TARGET, locate
 
@@ -21,6 +21,8 @@ _HELP = """The choices of every configuration group, or of those that are named.
   tagma list                  everything, a line each
   tagma list attacks          every attack: what it sees and may change, its settings, its source
   tagma list 'hydra.searchpath=[file://FOLDER]'     your own choices in FOLDER as well
+
+What installed packages offer as entry points is marked with the package that it is of.
 
 Choose with `tagma run group=choice`; its settings are group.setting=value."""
 
@@ -40,20 +42,42 @@ def main(arguments: list[str]) -> None:
         if named and group == "attack":
             for choice in choices(group, places):
                 _print_attack(choice, places)
+            _print_not_offered(group)
         else:
             _print_choices(group, places)
 
 
 def _print_choices(group: str, places: Sequence[str]) -> None:
     table = Table(title=group, title_justify="left", title_style="bold", show_header=False)
+    packages = offered(group)
     for name in choices(group, places):
-        table.add_row(name, about(group, name, places))
+        if name not in packages:
+            table.add_row(name, about(group, name, places))
+            continue
+        try:
+            what = about(group, name)
+        except TagmaError as problem:  # of a package that somebody else may have to mend
+            what = str(problem).partition(" offers ")[2]
+        table.add_row(name, Text(f"{what} (of {packages[name].package})"))
     console.print(table)
+    _print_not_offered(group)
+
+
+def _print_not_offered(group: str) -> None:
+    for line in not_offered(group):
+        warn(line)
 
 
 def _print_attack(name: str, places: Sequence[str]) -> None:
+    package = offered("attack").get(name)
     try:
         settings = dict(yaml.safe_load(_text("attack", name, places)) or {})
+    except TagmaError as problem:  # of a package that somebody else may have to mend
+        if package is None:
+            raise
+        console.print(f"[bold]{name}[/]  (of {package.package})", highlight=False)
+        console.print(Padding(Text(str(problem)), (0, 0, 0, 4)))
+        return
     except (yaml.YAMLError, TypeError, ValueError) as problem:
         raise TagmaError(
             f"{file_of('attack', name, places)}: is no configuration ({problem})"
@@ -63,6 +87,7 @@ def _print_attack(name: str, places: Sequence[str]) -> None:
     target = settings.pop(TARGET, None)
     if target is not None:
         kind, threat = _threat(target)
+    kind += f"; of {package.package}" if package else ""
     shown = ", ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())
     console.print(f"[bold]{name}[/]  ({kind})", highlight=False)
     for line in (about("attack", name, places), threat, f"settings: {shown}" if shown else ""):
@@ -90,4 +115,4 @@ def about(group: str, name: str, places: Sequence[str] = ()) -> str:
 
 
 def _text(group: str, name: str, places: Sequence[str]) -> str:
-    return file_of(group, name, places).read_text(encoding="utf-8")
+    return text_of(group, name, places)

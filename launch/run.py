@@ -3,11 +3,14 @@
 import logging
 import os
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from tagma.attacks.adversary import adversary_of
@@ -19,6 +22,7 @@ from tagma.environment import environment
 from tagma.errors import TagmaError
 from tagma.launch.command_line import run_arguments
 from tagma.launch.console import say, warn
+from tagma.launch.multirun_summary import EndedRun, show_summary
 from tagma.launch.oracle_run import oracle_errors
 from tagma.launch.progress_bar import ProgressBar
 from tagma.launch.summary_table import print_summary
@@ -42,7 +46,8 @@ Settings are Hydra overrides, group=choice or group.setting=value:
   tagma run clustering=kmeans aggregation=mean       no protection
   tagma run engine=ray task.clients=20 rounds=5      clients in several processes
   tagma run hydra.run.dir=my_results                 choose the output folder
-  tagma run -m seed=0,1,2                            several runs (Hydra's multirun)
+  tagma run -m seed=0,1,2                            several runs (Hydra's multirun), and a
+                                                     table of their means and intervals
 
 `tagma list` shows every choice; `tagma run --cfg job` every setting and its value.
 The run folder has metrics.json, history.csv, clusters.csv, models.safetensors and report.html."""
@@ -57,14 +62,19 @@ def main(arguments: list[str]) -> None:
     if not any(argument.startswith("-") for argument in arguments):
         check(compose(arguments))
     sys.argv = ["tagma run", *with_new_settings(arguments)]
-    failures: list[BaseException] = []
+    runs: list[EndedRun] = []
+    several: list[Path] = []
 
     def job(config: DictConfig) -> None:
-        # Hydra would report an exception in its own way, with a traceback.
+        about = HydraConfig.get()
+        if about.mode is RunMode.MULTIRUN:
+            several[:] = [Path(about.sweep.dir).absolute()]
+        ended = partial(EndedRun, tuple(about.overrides.task), Path(about.runtime.output_dir))
+        # Hydra would report an exception in its own way, with a traceback, and end the other runs.
         try:
-            _job()
+            runs.append(ended(_job()))
         except Exception as failure:
-            failures.append(failure)
+            runs.append(ended(None, failure))
 
     try:
         # Or Hydra would print its exceptions instead of letting them through.
@@ -77,8 +87,17 @@ def main(arguments: list[str]) -> None:
         raise TagmaError(
             f"hydra.run.dir={error.filename}: cannot be made ({error.strerror})"
         ) from None
-    if failures:
-        raise failures[0]
+    finally:
+        if any(run.metrics is not None for run in runs):  # also before an interruption
+            for folder in several:
+                show_summary(runs, folder)
+    failed = {run.folder: run.failure for run in runs if run.failure is not None}
+    if failed and len(failed) == len(runs):
+        raise next(iter(failed.values()))
+    for folder, why in failed.items():
+        warn(f"{folder}: {why}")
+    if failed:
+        raise TagmaError(f"{len(failed)} of {len(runs)} runs failed; the others are whole")
 
 
 def check(settings: Settings) -> None:
@@ -94,7 +113,7 @@ def check(settings: Settings) -> None:
     build("tracking", settings.choice("tracking"))
 
 
-def _job() -> None:
+def _job() -> dict[str, Any]:
     given = HydraConfig.get().overrides
     # Clients compose for themselves, so they must look for the user's choices where Hydra did.
     places = [text for text in given.hydra if text.startswith("hydra.searchpath=")]
@@ -102,7 +121,9 @@ def _job() -> None:
     check(settings)
     if settings.resume:
         raise TagmaError("resume=true: use `tagma resume FOLDER`")
-    run_and_show(settings, Path(settings.output or HydraConfig.get().runtime.output_dir))
+    folder = Path(settings.output or HydraConfig.get().runtime.output_dir)
+    run_and_show(settings, folder)
+    return read_metrics(folder)
 
 
 def run_and_show(settings: Settings, folder: Path) -> None:

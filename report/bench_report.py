@@ -29,15 +29,16 @@ from tagma.report.templating import templates
 from tagma.report.worst_case_pictures import worst_cases
 
 
-def write_bench_report(folder: Path) -> Path:
+def write_bench_report(folder: Path, *, pdf: bool = False) -> Path:
     """Write `folder/report.html` from the tables beside it, and return its path.
 
-    Its figures, and the numbers in them, are also files in `folder/figures/`.
+    Its figures, and the numbers in them, are also files in `folder/figures/`; with `pdf` for a
+    paper, too.
     """
-    return write_page(folder, _write(read_bench(folder), folder / "figures"))
+    return write_page(folder, _write(read_bench(folder), folder / "figures", pdf))
 
 
-def _write(bench: Bench, figures: Path) -> str:
+def _write(bench: Bench, figures: Path, pdf: bool) -> str:
     """The page; the figures are written on the way. Everything that came from a file is escaped."""
     standings = leaderboard(bench)
     pictures, unreadable = worst_cases(bench, standings)
@@ -50,7 +51,7 @@ def _write(bench: Bench, figures: Path) -> str:
     }
     sweeps = sweep_sheets(bench)
     drawn = [*sheets.values(), *sweeps, *(place.sheet for place in pictures)]
-    write_sheets(figures, [sheet for sheet in drawn if sheet is not None], OURS)
+    write_sheets(figures, [sheet for sheet in drawn if sheet is not None], OURS, pdf=pdf)
     return (
         templates()
         .get_template("bench.html.md")

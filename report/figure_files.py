@@ -1,4 +1,4 @@
-"""Figures as files: NAME.svg to put into a paper, NAME.csv with the numbers that are in it.
+"""Figures as files: NAME.svg, NAME.csv with the numbers that are in it, NAME.pdf for a paper.
 
 A sheet may have several panels; they stand in rows, with a key under them. Other programs than
 browsers know no CSS variables, so the light colours are written out.
@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tagma.atomic_file import whole_file
+from tagma.report.figure_pdf import write_pdf
 from tagma.report.short_labels import LETTER
 from tagma.report.templating import templates
 
 MARGIN, GAP, LINE = 14, 26, 24
+_ENDS = ("svg", "csv", "pdf")
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -47,16 +49,25 @@ class Sheet:
     across: int = 3
 
 
-def write_sheets(folder: Path, sheets: Sequence[Sheet], ours: Iterable[str]) -> None:
-    """Write every sheet; files of earlier ones, as the globs in `ours` name them, are removed."""
+def write_sheets(
+    folder: Path, sheets: Sequence[Sheet], ours: Iterable[str], *, pdf: bool = False
+) -> None:
+    """Write every sheet; files of earlier ones, as the globs in `ours` name them, are removed.
+
+    With `pdf`, or where there were PDFs, these are written as well.
+    """
     folder.mkdir(exist_ok=True)
-    for stale in (
-        file for name in ours for end in ("svg", "csv") for file in folder.glob(f"{name}.{end}")
-    ):
-        stale.unlink(missing_ok=True)  # another process may be at it, too
+    stale = [file for name in ours for end in _ENDS for file in folder.glob(f"{name}.{end}")]
+    for old in stale:
+        old.unlink(missing_ok=True)  # another process may be at it, too
+    pdf = pdf or any(old.suffix == ".pdf" for old in stale)
     for sheet in sheets:
+        drawing = draw(sheet)
         with whole_file(folder / f"{sheet.name}.svg") as partial:
-            partial.write_text(draw(sheet), encoding="utf-8")
+            partial.write_text(drawing, encoding="utf-8")
+        if pdf:
+            with whole_file(folder / f"{sheet.name}.pdf") as partial:
+                write_pdf(drawing, style(paper="#ffffff"), partial)
         with (
             whole_file(folder / f"{sheet.name}.csv") as partial,
             partial.open("w", encoding="utf-8", errors="replace", newline="") as file,
@@ -92,7 +103,7 @@ def draw(sheet: Sheet) -> str:
             height=round(keys[-1].y + LINE if keys else height),
             places=places,
             keys=keys,
-            style=_style(),
+            style=style(),
         )
     )
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", drawn)
@@ -108,15 +119,15 @@ def _in_lines(keys: Sequence[Key], width: float) -> Iterator[Key]:
         x += needed
 
 
-def _style() -> str:
-    """The figures' CSS with the light colours in place of their names."""
+def style(**other: str) -> str:
+    """The figures' CSS with the light colours, or others, in place of their names."""
     source = templates().loader
     assert source is not None
     palette, rules = (
         source.get_source(templates(), name)[0] for name in ("palette.css.md", "figures.css.md")
     )
     light = palette.partition("}")[0]
-    values = dict(re.findall(r"--([\w-]+): ([^;]+);", light))
+    values = dict(re.findall(r"--([\w-]+): ([^;]+);", light)) | other
     return re.sub(r"var\(--([\w-]+)\)", lambda name: values[name[1]], rules)
 
 

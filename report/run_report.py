@@ -13,14 +13,15 @@ from tagma.report.run_reading import read_run
 from tagma.report.templating import templates
 
 
-def write_run_report(folder: Path) -> Path:
+def write_run_report(folder: Path, *, pdf: bool = False) -> Path:
     """Write `folder/report.html` from the data files beside it, and return its path.
 
-    Its figures, and the numbers in them, are also files in `folder/figures/`.
+    Its figures, and the numbers in them, are also files in `folder/figures/`; with `pdf` for a
+    paper, too.
     """
     run = read_run(folder)
     figures = draw_run_figures(run)
-    write_sheets(folder / "figures", list(figures.sheets.values()), OURS)
+    write_sheets(folder / "figures", list(figures.sheets.values()), OURS, pdf=pdf)
     return write_page(folder, _render(run, figures))
 
 

@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tagma.choices import CONF
+from tagma.entry_points import DECLARED, offers
 from tagma.override import key_of
 from tagma.plugins import TARGET, locate
 from tagma.settings import Settings
@@ -13,6 +15,18 @@ from tagma.strategies.algorithms.server_step import AverageModels
 def notices_of_unused(settings: Settings) -> list[str]:
     """What has no effect, and what is used instead."""
     return [*_of_the_optimiser(settings), *_of_the_device(settings)]
+
+
+def notices_of_names(settings: Settings) -> list[str]:
+    """Choices of ours that a package offers by the same name: it may have been meant."""
+    pairs = ((key_of(text), text.partition("=")[2]) for text in settings.overrides)
+    return [
+        f"{group}={name} is Tagma's own; that of {offer.package} has the same name and is not used"
+        for group, name in pairs
+        if group in DECLARED
+        for offer in offers(group)
+        if offer.name == name and (CONF / group / f"{name}.yaml").is_file()
+    ]
 
 
 def _of_the_optimiser(settings: Settings) -> list[str]:

@@ -15,7 +15,7 @@ from tagma.exchange import CHOICE, Request
 from tagma.plugins import TARGET, build, checked, locate
 from tagma.server.partial_labels import partial_labels
 from tagma.server.screening_settings import notices_of_screening, without_useless_checks
-from tagma.server.unused_settings import notices_of_unused
+from tagma.server.unused_settings import notices_of_names, notices_of_unused
 from tagma.settings import Settings
 from tagma.strategies.absence import Absence
 from tagma.strategies.aggregation.pre.with_spectral_filter import REMOVABLE
@@ -121,6 +121,7 @@ def warnings_of(settings: Settings) -> list[str]:
         *task_of(settings).warnings(),
         *notices_of_screening(settings),
         *notices_of_unused(settings),
+        *notices_of_names(settings),
     ]
     for squad in adversary_of(settings).squads:
         for phase in squad.phases:

@@ -42,7 +42,7 @@ from tagma.strategies.numerics.row_blocks import LARGEST
 _FROM_USER = ("weights", "reference")
 
 
-def _on_models(function: Callable[..., Aggregate | Mixed]) -> Callable[..., Any]:
+def on_models(function: Callable[..., Aggregate | Mixed]) -> Callable[..., Any]:
     """The same for models of any kind, which gives models of that kind."""
     name, beside_rows = function.__name__, declared(function)
 
@@ -93,7 +93,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 FUNCTIONS = {
-    function.__name__: _on_models(function)
+    function.__name__: on_models(function)
     for function in (
         arc, bucketing, bulyan, caf, centered_clipping, cge, clipping, dnc, geometric_median,
         iterative_filtering, krum, mda, meamed, mean, median, monna, multi_krum, nnm, signguard,

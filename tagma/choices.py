@@ -1,4 +1,8 @@
-"""The choices of every group: ours in conf/, and the user's own where `hydra.searchpath` says."""
+"""The choices of every group: ours in conf/, those of packages, and the user's own.
+
+Packages offer them as entry points (`entry_points.py`); the user's own are where `hydra.searchpath`
+says. Of two by one name, that which comes first here is taken.
+"""
 
 from collections.abc import Sequence
 from importlib.resources import files
@@ -9,6 +13,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
 from tagma import conf
+from tagma.entry_points import Offer, offers
 from tagma.errors import TagmaError
 from tagma.override import key_of
 
@@ -30,7 +35,42 @@ def choices(group: str, overrides: Sequence[str] = ()) -> list[str]:
         for file in (folder / group).iterdir()
         if file.name.endswith(".yaml") and not file.name.startswith("_")
     }
-    return sorted(found)
+    return sorted(found | offered(group).keys())
+
+
+def offered(group: str) -> dict[str, Offer]:
+    """What packages offer for a group, by name: what is as it should be, and not ours already."""
+    first: dict[str, Offer] = {}
+    for offer in offers(group):
+        if _refused(offer) is None:
+            first.setdefault(offer.name, offer)
+    return first
+
+
+def not_offered(group: str) -> list[str]:
+    """A line for everything that packages offer and nobody can choose."""
+    first = offered(group)
+    return [
+        f"{offer.package} offers {offer.name!r:.100} for {group}; it cannot be chosen: {why}"
+        for offer in offers(group)
+        if (why := _refused(offer) or _other(offer, first[offer.name])) is not None
+    ]
+
+
+def _refused(offer: Offer) -> str | None:
+    ours = (CONF / offer.group / f"{offer.name}.yaml").is_file
+    return offer.fault or ("Tagma has a choice of this name" if ours() else None)
+
+
+def _other(offer: Offer, first: Offer) -> str | None:
+    return None if offer == first else f"{first.package} has one by this name, too"
+
+
+def text_of(group: str, name: str, overrides: Sequence[str] = ()) -> str:
+    """What the file of a choice says; that of a package's is made from its signature."""
+    if (offer := offered(group).get(name)) is not None:
+        return offer.configuration()
+    return file_of(group, name, overrides).read_text(encoding="utf-8")
 
 
 def file_of(group: str, name: str, overrides: Sequence[str] = ()) -> Traversable:

@@ -7,7 +7,8 @@
     trimmed_mean(nnm(arrays, fraction=0.2), beta=0.2)     # pre-aggregators give as many models
 
 NumPy arrays, torch tensors and Flower's ArrayRecords, alone or in lists; what comes back is of the
-same kind, precision and device. Models with an entry that is not finite take no part.
+same kind, precision and device. Models with an entry that is not finite take no part. Rules that
+installed packages offer (docs/extending.md) are here as well.
 """
 
 from importlib import import_module
@@ -21,10 +22,18 @@ __all__ = [  # noqa: F822 (they are made when first asked for, so that nothing e
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    functions = import_module("tagma.strategies.rule_functions")
+    if name in __all__:
+        return functions.FUNCTIONS[name]
+    offer = None if name.startswith("_") else _offered().get(name)
+    if offer is None:
         raise AttributeError(f"module 'tagma.rules' has no attribute {name!r}")
-    return import_module("tagma.strategies.rule_functions").FUNCTIONS[name]
+    return functions.on_models(offer.located())
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return [*globals(), *__all__, *_offered()]
+
+
+def _offered() -> Any:
+    return import_module("tagma.choices").offered("aggregation")

@@ -17,7 +17,7 @@ from typing import Any
 from omegaconf import OmegaConf
 from yaml import YAMLError
 
-from tagma.choices import CONF, SEARCHPATH
+from tagma.choices import CONF, SEARCHPATH, offered
 from tagma.errors import TagmaError
 from tagma.foreign_file import read_yaml
 from tagma.override import key_of
@@ -60,6 +60,12 @@ def check_trust(folder: Path, overrides: Sequence[str], *, trust: bool) -> None:
         config: Any = OmegaConf.to_container(composed(overrides), resolve=False)
     except RecursionError:
         raise TagmaError(f"{folder}: its settings are nested too deeply") from None
+    for name in _texts(config):  # an attack may name another one, also by a reference
+        if (offer := offered("attack").get(name)) is not None:
+            raise TagmaError(
+                f"{folder}: would import and run the attack {name} of {offer.package}, which is "
+                "not Tagma's own; if you trust it: --trust (trust=True in Python)"
+            )
     for keys, target in _targets(config):
         if target not in _ours(keys[0]):
             raise TagmaError(
@@ -79,7 +85,21 @@ def _wants(text: str) -> str | None:
     is_choice = "." not in group and group not in Settings.model_fields
     if is_choice and not _FILE_OF_OURS.fullmatch(value):
         return "is none of Tagma's own choices"
+    if is_choice and (names := set(re.findall(r"\w+", value)) & offered(group).keys()):
+        return f"would import and run what {offered(group)[min(names)].package} offers"
     return None
+
+
+def _texts(values: Any) -> Iterator[str]:
+    """Every text in the settings."""
+    if isinstance(values, str):
+        yield values
+    elif isinstance(values, Mapping):
+        for value in values.values():
+            yield from _texts(value)
+    elif isinstance(values, list):
+        for value in values:
+            yield from _texts(value)
 
 
 def _targets(values: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

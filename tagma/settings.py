@@ -21,11 +21,12 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import BaseModel, ConfigDict
 
+from tagma import offered_choices  # noqa: F401 (Hydra shall know them)
 from tagma.choices import CONF, choices
 from tagma.errors import SettingError, TagmaError
 from tagma.override import key_of, with_new_settings
 from tagma.override_hints import hint
-from tagma.plugins import checked, unknown
+from tagma.plugins import TARGET, checked, unknown
 
 GROUPS = (
     "task", "model", "solver", "strategy", "clustering", "aggregation", "optimiser", "training",
@@ -179,6 +180,8 @@ def from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
             raise SettingError(
                 group, value, f"must be one of {', '.join(choices(group, overrides))}"
             )
+        # What has no default is missing until somebody gives it.
+        groups[group] = {k: v for k, v in value.items() if v != "???" or k == TARGET}
     return checked(Settings, "", plain, groups=groups, overrides=tuple(overrides))
 
 

@@ -45,15 +45,13 @@ def expand(plan: Plan) -> list[GridPoint]:
         values = {a.key: v.name for a, v in zip(plan.axes, combination, strict=True)}
         if any(holds(condition, values) for condition in plan.skip):
             continue
-        cells = composer.cells(_label(values), _overrides(combination), picture=True)
+        cells = composer.cells(values, _overrides(combination), picture=True)
         references: Sequence[FederationCell | None] = [None] * len(cells)
         if plan.reference:
-            others = [
-                value
-                for axis, value in zip(plan.axes, combination, strict=True)
-                if axis.role != "defence"
-            ]
-            references = composer.cells("reference", (*_overrides(others), *plan.reference))
+            pairs = zip(plan.axes, combination, strict=True)
+            others = {axis.key: value for axis, value in pairs if axis.role != "defence"}
+            names = {key: value.name for key, value in others.items()}
+            references = composer.cells(names, (*_overrides([*others.values()]), *plan.reference))
         points += [
             GridPoint(values, seed, cell, reference)
             for seed, cell, reference in zip(plan.seeds, cells, references, strict=True)
@@ -83,22 +81,34 @@ class _Composer:
     def __init__(self, plan: Plan) -> None:
         self._common = _without(_BASE, plan.common) + plan.common
         self._seeds = plan.seeds
+        self._name, self._tracked_in = plan.name, plan.folder.absolute() / "tracking"
         self._metric, self._measured = plan.metric, plan.measured
         self._chosen = {key_of(text) for text in plan.common}
         self._made: dict[tuple[bool, tuple[str, ...]], list[FederationCell]] = {}
         self._used: set[str] = set()
         self._unused: dict[str, TagmaError] = {}
 
-    def cells(self, label: str, own: Sequence[str], picture: bool = False) -> list[FederationCell]:
-        """The cells of all seeds, with the common settings and these; the first has the picture."""
+    def cells(
+        self, values: Mapping[str, Plain], own: Sequence[str], picture: bool = False
+    ) -> list[FederationCell]:
+        """The cells of all seeds, with the common settings and these.
+
+        Without a picture, which the first has otherwise, they are for reference.
+        """
         overrides = (*self._common, *own)
+        label = _label(values) if picture else "reference"
+        role = "cell" if picture else "reference"
+        named = {"grid": self._name, **values, "role": role}
+        tags = tuple((key, str(value)) for key, value in named.items())
         if (picture, overrides) not in self._made:
             settings = self._composed(overrides)
             if self._blind(settings[0]):
                 settings = self._composed(_evaluating(overrides))
             _check(settings[0])
             self._made[picture, overrides] = [
-                FederationCell(label, one.seed, one, picture=picture and one is settings[0])
+                FederationCell(
+                    label, one.seed, one, picture and one is settings[0], tags, self._tracked_in
+                )
                 for one in settings
             ]
         return self._made[picture, overrides]

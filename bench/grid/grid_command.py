@@ -24,6 +24,7 @@ from tagma.launch.command_line import CommandLine
 from tagma.launch.console import console, notices, say, warn
 from tagma.launch.listing import about
 from tagma.launch.progress_bar import ProgressBar
+from tagma.plugins import build
 from tagma.report.bench_headline import terminal_lines
 from tagma.report.bench_reading import read_bench
 from tagma.report.bench_report import write_bench_report
@@ -73,6 +74,7 @@ def main(name: str, arguments: Sequence[str]) -> None:
         say(f"{plan.title}: {len(points)} cells, {len(cells)} runs, in {plan.folder}")
         return
     kept = cells_folder(plan.folder, "bench.folder=")
+    _prepare_trackers(cells.values())
     notices.print(_engines(cells.values()), highlight=False)
     with ProgressBar(plan.name) as bar:
         ends = run_cells(
@@ -109,6 +111,20 @@ def _engines(cells: Iterable[FederationCell]) -> str:
     """How many cells run on which engine."""
     counted = Counter(cell.engine for cell in cells)
     return ", ".join(f"{count} cells on engine={name}" for name, count in counted.most_common())
+
+
+def _prepare_trackers(cells: Iterable[FederationCell]) -> None:
+    """Whatever a tracker has to make once, before several cells begin at the same time."""
+    chosen = {repr(one): one for one in (cell.settings.choice("tracking") for cell in cells)}
+    for settings in chosen.values():
+        prepare = getattr(build("tracking", settings), "prepare", None)
+        if prepare is not None:
+            try:
+                prepare()
+            except Exception as problem:
+                first = str(problem).partition("\n")[0]
+                why = f"{type(problem).__name__}: {first}"
+                raise TagmaError(f"tracking: cannot begin ({why})") from None
 
 
 def _workers(plan: Plan, folder: Path) -> Workers:

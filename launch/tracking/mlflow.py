@@ -1,11 +1,14 @@
 """`tracking=mlflow`: a run in an MLflow experiment, on a server or in a file."""
 
+import time
 from pathlib import Path
 from typing import Any
 
 from tagma.launch.tracking.tracker import (
+    Tags,
     final_numbers,
     iteration_numbers,
+    kept_files,
     require,
     round_numbers,
     settings_by_key,
@@ -27,15 +30,24 @@ class Mlflow:
         self._client: Any = None
         self._run = ""
 
-    def begin(self, settings: Settings, folder: Path) -> None:
-        """Start a run in the experiment, which is made if need be."""
+    def prepare(self) -> str:
+        """The id of the experiment, which is made if need be, and the database with it."""
         from mlflow import MlflowClient
-        from mlflow.entities import Param
 
         self._client = MlflowClient(self._uri)
         found = self._client.get_experiment_by_name(self._experiment)
-        home = found.experiment_id if found else self._client.create_experiment(self._experiment)
-        self._run = self._client.create_run(home, run_name=folder.resolve().name).info.run_id
+        made: str = (
+            found.experiment_id if found else self._client.create_experiment(self._experiment)
+        )
+        return made
+
+    def begin(self, settings: Settings, folder: Path, tags: Tags | None = None) -> None:
+        """Start a run in the experiment."""
+        from mlflow.entities import Param
+
+        home, name = self.prepare(), folder.resolve().name
+        axes = {f"axis.{key}": value for key, value in (tags or {}).items()}
+        self._run = self._client.create_run(home, run_name=name, tags=axes).info.run_id
         values = settings_by_key(settings).items()
         parameters = [Param(key, value[:_LONGEST]) for key, value in values]
         for start in range(0, len(parameters), _AT_ONCE):
@@ -53,10 +65,13 @@ class Mlflow:
         for step, share in enumerate(iteration_numbers(metrics)):
             self._log({"iteration/misclustering": share}, step)
         self._log(final_numbers(metrics), 0)
-        for name in ("report.html", "metrics.json", "history.csv", "clusters.csv"):
-            self._client.log_artifact(self._run, str(folder / name))
+        for file in kept_files(folder):
+            self._client.log_artifact(self._run, str(file))
         self._client.set_terminated(self._run)
 
     def _log(self, numbers: dict[str, float], step: int) -> None:
-        for name, value in numbers.items():
-            self._client.log_metric(self._run, name, value, step=step)
+        from mlflow.entities import Metric
+
+        now = int(1000 * time.time())
+        metrics = [Metric(name, value, now, step) for name, value in numbers.items()]
+        self._client.log_batch(self._run, metrics=metrics)

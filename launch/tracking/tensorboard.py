@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tagma.launch.tracking.tracker import (
+    Tags,
     final_numbers,
     iteration_numbers,
     require,
@@ -23,13 +24,15 @@ class TensorBoard:
         require("tensorboard", "tensorboard")
         self._writer: Any = None
 
-    def begin(self, settings: Settings, folder: Path) -> None:
+    def begin(self, settings: Settings, folder: Path, tags: Tags | None = None) -> None:
         """Open the event file and write the settings."""
         from torch.utils.tensorboard import SummaryWriter
 
         self._writer = SummaryWriter(str(folder / FOLDER))
         lines = [f"    {key}: {value}" for key, value in settings_by_key(settings).items()]
         self._writer.add_text("settings", "\n".join(lines))
+        if tags:
+            self._writer.add_text("axes", "\n".join(f"    {k}: {v}" for k, v in tags.items()))
 
     def round(self, event: RoundFinished) -> None:
         """Write the numbers of a round."""

@@ -4,7 +4,7 @@ A run does not depend on its tracker. One that cannot begin is an error before a
 one that fails later is left alone, with a warning.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,12 +15,23 @@ from tagma.launch.console import warn
 from tagma.server.results.events import RoundFinished
 from tagma.settings import Settings
 
+Tags = Mapping[str, str]
+"""Of a cell of a grid, its place on the axes."""
+
 
 class Tracker(Protocol):
-    """A plugin of the group `tracking`; its constructor's keywords are its settings."""
+    """A plugin of the group `tracking`; its constructor's keywords are its settings.
 
-    def begin(self, settings: Settings, folder: Path) -> None:
-        """A run starts, whose results will be in the folder."""
+    One with a method `prepare()` is asked for it once before the cells of a grid, several of which
+    begin at once.
+    """
+
+    def begin(self, settings: Settings, folder: Path, tags: Tags | None = None) -> None:
+        """A run starts, whose results will be in the folder.
+
+        `tags`, of a cell of a grid only, are its place on the axes. Then the folder, whose name is
+        that of the cell, is for the tracker alone, and may not be there yet.
+        """
 
     def round(self, event: RoundFinished) -> None:
         """A round is over."""
@@ -32,7 +43,7 @@ class Tracker(Protocol):
 class NoTracker:
     """Tells nobody."""
 
-    def begin(self, settings: Settings, folder: Path) -> None:
+    def begin(self, settings: Settings, folder: Path, tags: Tags | None = None) -> None:
         """Nothing to do."""
 
     def round(self, event: RoundFinished) -> None:
@@ -71,10 +82,23 @@ class Tracked:
 
 
 @contextmanager
-def tracked(tracker: Tracker, settings: Settings, folder: Path) -> Iterator[Tracked]:
-    """A run under a tracker; if it breaks off, the tracker is informed."""
+def tracked(
+    tracker: Tracker,
+    settings: Settings,
+    folder: Path,
+    *,
+    place: Path | None = None,
+    tags: Tags | None = None,
+) -> Iterator[Tracked]:
+    """A run under a tracker; if it breaks off, the tracker is informed.
+
+    The folder is that of the results; a tracker keeps its own files in `place`, if that is another.
+    """
     try:
-        tracker.begin(settings, folder)
+        if tags:
+            tracker.begin(settings, place or folder, tags)
+        else:
+            tracker.begin(settings, place or folder)
     except Exception as problem:
         first = str(problem).partition("\n")[0]
         raise TagmaError(f"tracking: cannot begin ({type(problem).__name__}: {first})") from None
@@ -132,6 +156,12 @@ def round_numbers(event: RoundFinished) -> dict[str, float]:
         "seconds": event.seconds,
     }
     return {f"round/{name}": float(value) for name, value in named.items() if value is not None}
+
+
+def kept_files(folder: Path) -> list[Path]:
+    """The files of a run that a tracker keeps, those that are there."""
+    names = ("report.html", "metrics.json", "history.csv", "clusters.csv")
+    return [folder / name for name in names if (folder / name).is_file()]
 
 
 def iteration_numbers(metrics: dict[str, Any]) -> list[float]:

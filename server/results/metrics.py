@@ -19,7 +19,7 @@ from tagma.server.results.named_settings import name_of, named_settings
 from tagma.server.results.participation import notices_of, participation_of
 from tagma.server.results.recorder import Recorder
 from tagma.server.results.resolved_settings import resolved_settings
-from tagma.server.results.run_environment import run_environment
+from tagma.server.results.run_environment import packages_of, run_environment
 from tagma.server.results.scores import ERRORS
 from tagma.server.screening_settings import (
     no_reply_check,
@@ -137,7 +137,7 @@ def summarise(
         "seed": settings.seed,
         "engine": engine,
         "version": __version__,
-        "environment": run_environment(),
+        "environment": run_environment() | packages_of(settings),
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tagma.choices import SEARCHPATH, choices, file_of
+from tagma.choices import SEARCHPATH, choices, file_of, offered
 from tagma.override import key_of
 from tagma.plugins import TARGET, locate
 from tagma.settings import Settings
@@ -50,10 +50,11 @@ def name_of(group: str, chosen: Mapping[str, Any], overrides: Sequence[str] = ()
     places = tuple(text for text in overrides if key_of(text) == SEARCHPATH)
     files = _files(group, places)
     names = [name for name, content in files.items() if content.get(TARGET) == target]
+    names += [name for name, offer in offered(group).items() if offer.target == target]
     said = [name for name in names if f"{group}={name}" in overrides]
 
     def alike(name: str) -> int:  # a task may have chosen it: then by what it says
-        return sum(chosen.get(key) == value for key, value in files[name].items())
+        return sum(chosen.get(key) == value for key, value in files.get(name, {}).items())
 
     return next(iter((*said, *sorted(names, key=alike, reverse=True))), target.rpartition(".")[2])
 

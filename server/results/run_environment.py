@@ -9,6 +9,9 @@ from pathlib import Path
 
 import tagma
 from tagma.choices import CONF
+from tagma.entry_points import DECLARED, offers
+from tagma.plugins import TARGET
+from tagma.settings import Settings
 
 _LIBRARIES = ("flwr", "torch", "numpy", "scipy", "scikit-learn")
 
@@ -25,6 +28,17 @@ def run_environment() -> dict[str, str | int | None]:
         "platform": platform.platform(),
         "commit": commit_of(CONF.parent),
     }
+
+
+def packages_of(settings: Settings) -> dict[str, str]:
+    """The packages of others that offer the plugins of a run, with their versions."""
+    found = {
+        offer.package
+        for group in DECLARED
+        for offer in offers(group)
+        if offer.target == settings.choice(group).get(TARGET)
+    }
+    return {"packages": ", ".join(sorted(found))} if found else {}
 
 
 def commit_of(folder: Path) -> str | None:

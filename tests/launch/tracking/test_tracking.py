@@ -1,7 +1,9 @@
 """Trackers hear of every round and of the end, and never of more than a run's observers do."""
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from tagma.launch.tracking.tracker import (
     settings_by_key,
     tracked,
 )
+from tagma.plugins import build
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import Settings, compose
@@ -56,7 +59,7 @@ def test_without_a_tracker_nothing_but_the_run_folder_is_written(tmp_path: Path)
     assert not (tmp_path / "out" / "tensorboard").exists()
 
 
-@pytest.mark.parametrize("name", ["tensorboard", "mlflow"])
+@pytest.mark.parametrize("name", ["tensorboard", "mlflow", "wandb"])
 def test_a_missing_extra_is_one_clear_line_before_anything_runs(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,3 +171,89 @@ def test_mlflow_has_settings_rounds_final_numbers_and_the_report(
     assert {"report.html", "metrics.json"} <= kept
     copy = client.download_artifacts(found.info.run_id, "metrics.json", str(tmp_path))
     assert json.loads(Path(copy).read_text()) == metrics
+
+
+class Stand:
+    """In the place of the package wandb: notes what is asked of it, and refuses what is unknown."""
+
+    def __init__(self) -> None:
+        self.logged: list[dict[str, float]] = []
+        self.summary: dict[str, float] = {}
+        self.given: dict[str, Any] = {}
+        self.files: list[str] = []
+        self.codes: list[int] = []
+        self.id = "abc"
+        self.Settings = lambda *, silent, console, save_code, disable_git: None
+
+    def init(self, *, project, entity, mode, dir, name, group, config, tags, settings, reinit):  # type: ignore[no-untyped-def]
+        self.given = {"project": project, "mode": mode, "dir": dir, "name": name, "tags": tags}
+        self.given |= {"group": group, "config": config}
+        return self
+
+    def define_metric(self, name: str, *, step_metric: str | None = None) -> None:
+        pass
+
+    def log(self, numbers: dict[str, float]) -> None:
+        self.logged.append(numbers)
+
+    def Artifact(self, name: str, *, type: str) -> SimpleNamespace:  # noqa: N802
+        return SimpleNamespace(add_file=lambda path: self.files.append(Path(path).name))
+
+    def log_artifact(self, artifact: SimpleNamespace) -> None:
+        pass
+
+    def finish(self, *, exit_code: int = 0) -> None:
+        self.codes.append(exit_code)
+
+
+@pytest.fixture
+def stand(monkeypatch: pytest.MonkeyPatch) -> Stand:
+    made = Stand()
+    monkeypatch.setitem(sys.modules, "wandb", made)
+    monkeypatch.setattr(tracking, "find_spec", lambda package: made)
+    return made
+
+
+def test_wandb_has_settings_rounds_final_numbers_and_the_files(
+    tmp_path: Path, stand: Stand
+) -> None:
+    metrics = tracked_run(tmp_path / "out", "tracking=wandb", "tracking.mode=offline")
+    assert stand.given["config"]["task.clients"] == "20"
+    assert (stand.given["project"], stand.given["mode"]) == ("tagma", "offline")
+    assert (stand.given["dir"], stand.given["name"]) == (str(tmp_path / "out"), "out")
+    rounds = [one for one in stand.logged if "round" in one]
+    assert [one["round"] for one in rounds] == [1, 2, 3, 4]
+    errors = [one["round/estimation_error"] for one in rounds]
+    assert errors == metrics["estimation_error_per_round"]
+    assert stand.summary["estimation_error"] == metrics["estimation_error"]
+    assert stand.files == ["report.html", "metrics.json", "history.csv", "clusters.csv"]
+    assert stand.codes == [0]
+
+
+def test_wandb_is_told_of_a_run_that_breaks_off(tmp_path: Path, stand: Stand) -> None:
+    settings = compose([*SMALL, "tracking=wandb"])
+    tracker = build("tracking", settings.choice("tracking"))
+    with pytest.raises(ZeroDivisionError), tracked(tracker, settings, tmp_path):
+        _ = 1 / 0
+    assert stand.codes == [1]
+
+
+def test_a_wrong_mode_is_one_line(stand: Stand) -> None:
+    with pytest.raises(TagmaError, match=r"^tracking\.mode=sometimes: "):
+        check(compose([*SMALL, "tracking=wandb", "tracking.mode=sometimes"]))
+
+
+@pytest.mark.slow
+def test_wandb_offline_leaves_files_and_needs_no_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("WANDB_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("WANDB_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("WANDB_CONFIG_DIR", str(tmp_path / "config"))
+    tracked_run(tmp_path / "out", "tracking=wandb", "tracking.mode=offline")
+    (kept,) = tmp_path.glob("out/wandb/offline-run-*/run-*.wandb")
+    content = kept.read_bytes()
+    for word in (b"task.clients", b"round/estimation_error", b"served_error", b"metrics.json"):
+        assert word in content

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tagma.server.results.run_environment import commit_of, run_environment
+from tagma.server.results.run_environment import commit_of, packages_of, run_environment
+from tagma.settings import compose
 
 
 def test_versions_and_computer_are_there_and_are_plain_json() -> None:
@@ -16,6 +17,7 @@ def test_versions_and_computer_are_there_and_are_plain_json() -> None:
     assert found["numpy"] == np.__version__
     assert {"tagma", "flwr", "torch", "processor", "cores", "platform", "commit"} <= found.keys()
     assert found["processor"]
+    assert packages_of(compose([])) == {}
 
 
 def test_the_commit_is_that_of_the_folder_itself_and_says_if_files_differ(tmp_path: Path) -> None:
