@@ -10,6 +10,11 @@ class SettingError(TagmaError):
 
     def __init__(self, key: str, value: object, allowed: str) -> None:
         super().__init__(f"{key}={value}: {allowed}")
+        self.key, self.value, self.allowed = key, value, allowed
+
+
+class TagmaWarning(UserWarning):
+    """What is allowed but unwise, where Tagma is used from Python."""
 
 
 class EngineError(TagmaError):

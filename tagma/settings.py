@@ -8,7 +8,6 @@ lock and cached.
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from threading import Lock
 from typing import Annotated, Any, Literal
 
@@ -23,6 +22,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tagma.choices import CONF, choices
 from tagma.errors import SettingError, TagmaError
+from tagma.kept import kept
 from tagma.override import key_of, with_new_settings
 from tagma.override_hints import hint
 from tagma.plugins import checked, unknown
@@ -137,7 +137,7 @@ def adopt(settings: Settings) -> None:
     _ADOPTED[settings.overrides] = settings
 
 
-@lru_cache(maxsize=256)
+@kept(maxsize=256)
 def _compose(overrides: tuple[str, ...]) -> Settings:
     return from_config(_composed(overrides), overrides)
 
@@ -181,7 +181,7 @@ def from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
     return checked(Settings, "", plain, groups=groups, overrides=tuple(overrides))
 
 
-@lru_cache(maxsize=32)
+@kept(maxsize=32)
 def settings_from(text: str) -> Settings:
     """The settings of a Flower run, from its run configuration's `overrides`."""
     return compose(split_overrides(text))

@@ -126,6 +126,11 @@ class LinearMixture(ABC):
         """The same for every client."""
         return stack.weighted_inputs(self._slopes(_scores(models, stack), stack.targets))
 
+    def predict(self, model: Array, buffers: Named, inputs: Array) -> Array:
+        """The scores, which targets follow."""
+        scores: Array = inputs @ model
+        return scores
+
     def evaluate(self, model: Array, data: Data) -> dict[str, float]:
         """The mean loss."""
         return {"loss": self.loss(model, data)}

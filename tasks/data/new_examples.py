@@ -1,0 +1,135 @@
+"""Examples of somebody who was not in a run, from the sources that `table` and `images` read.
+
+Targets may be missing. Nothing is kept: a file may be another one the next time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagma.errors import SettingError, TagmaError
+from tagma.tasks.data.image_files import images_of
+from tagma.tasks.data.preparation import Preparation
+from tagma.tasks.data.table_source import Table, table_of
+
+_TARGETS = ("targets", "target", "y", "Y", "label", "labels")
+_INPUTS = ("inputs", "X", "x")
+
+
+@dataclass(frozen=True, eq=False)
+class RawExamples:
+    """As they came: inputs of any shape each, and labels or numbers where there are some."""
+
+    inputs: NDArray[Any]
+    targets: NDArray[Any] | None
+
+
+def read_examples(given: Any, preparation: Preparation | None) -> RawExamples:
+    """From a path, a data frame or a mapping of columns, or an array of inputs.
+
+    A mapping or an npz file with `inputs` (and `targets`) holds arrays of any shape.
+    """
+    name = str(given) if isinstance(given, str | Path) else "data"
+    try:
+        found = _read(given, preparation)
+    except SettingError as error:
+        told = error.allowed if error.key == "task.data" else f"{error.value}: {error.allowed}"
+        raise TagmaError(f"{name}: {told}") from None
+    except (ValueError, TypeError) as error:
+        raise TagmaError(f"{name}: {' '.join(str(error).split())}") from None
+    _check(name, found)
+    return found
+
+
+def _read(given: Any, preparation: Preparation | None) -> RawExamples:
+    images = preparation is not None and len(preparation.shape) == 3
+    if isinstance(given, str | Path):
+        text = str(given)
+        if images:
+            return RawExamples(*images_of(text))
+        if text.lower().endswith(".npz") and (arrays := _arrays_of(Path(text))) is not None:
+            return arrays
+        return _of_table(table_of(text), preparation)
+    if hasattr(given, "columns") and hasattr(given, "to_numpy"):  # a data frame
+        given = {str(name): given[name].to_numpy() for name in given.columns}
+    if isinstance(given, Mapping):
+        inputs = next((given[name] for name in _INPUTS if name in given), None)
+        if inputs is not None and np.ndim(inputs) != 1:
+            targets = next((given[name] for name in _TARGETS if name in given), None)
+            return RawExamples(
+                as_array(inputs), None if targets is None else as_array(targets)
+            )
+        columns = {str(name): _column(values) for name, values in given.items()}
+        return _of_table(Table(columns), preparation)
+    return RawExamples(as_array(given), None)
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """What NumPy, torch, pandas or lists hold."""
+    if hasattr(values, "detach"):  # a tensor of torch
+        values = values.detach().cpu()
+    return np.asarray(values)
+
+
+def _column(values: Any) -> NDArray[Any]:
+    """Numbers, or text; None is nothing."""
+    found = as_array(values)
+    if found.dtype.kind in "biuf":
+        return found.astype(np.float64)
+    return np.array(["" if one is None or one != one else str(one) for one in found.tolist()])
+
+
+def _arrays_of(path: Path) -> RawExamples | None:
+    """The arrays of an npz file whose inputs are more than a matrix; None: it is a table."""
+    if not path.expanduser().is_file():
+        return None
+    try:
+        with np.load(path.expanduser(), allow_pickle=False) as file:
+            names = getattr(file, "files", [])
+            inputs = next((name for name in _INPUTS if name in names), None)
+            targets = next((name for name in _TARGETS if name in names), None)
+            if inputs is None or (array := file[inputs]).ndim == 2:
+                return None
+            return RawExamples(array, file[targets] if targets else None)
+    except Exception:  # whatever is wrong with it, reading it as a table says so
+        return None
+
+
+def _of_table(table: Table, preparation: Preparation | None) -> RawExamples:
+    names = None if preparation is None else preparation.features
+    target = table.target or next((name for name in _TARGETS if name in table.columns), None)
+    if preparation is not None and preparation.target is not None:
+        target = preparation.target if preparation.target in table.columns else None
+    if names is not None and table.matrix is not None:
+        raise ValueError(f"holds a matrix, and needs columns: {', '.join(names[:8])}")
+    targets = None if target is None else table.column(target, "target")
+    inputs = table.features(names, (target,) if target else ())
+    if table.sparse and preparation is not None and inputs.shape[1] < preparation.shape[0]:
+        missing = preparation.shape[0] - inputs.shape[1]
+        inputs = np.pad(inputs, ((0, 0), (0, missing)))
+    return RawExamples(inputs, targets)
+
+
+def _check(name: str, found: RawExamples) -> None:
+    inputs, targets = found.inputs, found.targets
+    if inputs.dtype.kind not in "biuf":
+        raise TagmaError(f"{name}: inputs must be real numbers, not {inputs.dtype}")
+    if inputs.ndim < 2:
+        raise TagmaError(f"{name}: inputs must be n rows, and have shape {inputs.shape}")
+    if not len(inputs):
+        raise TagmaError(f"{name}: has no examples")
+    if not np.isfinite(inputs).all():
+        row = int((~np.isfinite(inputs)).reshape(len(inputs), -1).any(axis=1).argmax()) + 1
+        raise TagmaError(f"{name}: has an input that is not finite in row {row}")
+    if targets is None:
+        return
+    if targets.shape != inputs.shape[:1]:
+        raise TagmaError(f"{name}: has {len(inputs)} inputs and targets of shape {targets.shape}")
+    if targets.dtype.kind not in "biufU":
+        raise TagmaError(f"{name}: targets must be numbers or text, not {targets.dtype}")
+    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
+        raise TagmaError(f"{name}: targets holds numbers that are not finite")
