@@ -5,11 +5,15 @@ beside this one; installed, they are inside of it. Either way they are imported 
 and so on, and never otherwise: nothing of ours can shadow a user's module, or be shadowed by it.
 """
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings
 
 __version__ = "0.1.0"
 
@@ -37,6 +41,14 @@ if not (_HERE / "server").is_dir():
     sys.meta_path.insert(0, _RoomFinder)
 
 _PUBLIC = {
+    "run": "tagma.launch.python_runs",
+    "resume": "tagma.launch.python_runs",
+    "load": "tagma.launch.python_runs",
+    "Run": "tagma.launch.finished_run",
+    "benchmark": "tagma.bench.python_bench",
+    "Bench": "tagma.bench.python_bench",
+    "TagmaError": "tagma.errors",
+    "TagmaWarning": "tagma.errors",
     "byzantine": "tagma.attacks.any_app",
     "byzantine_grid": "tagma.attacks.any_app",
     "Clustered": "tagma.server.drop_in.clustered",
@@ -49,7 +61,21 @@ __all__ = [*_PUBLIC]
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'tagma' has no attribute {name!r}")
-    return getattr(import_module(_PUBLIC[name]), name)
+    with _as_found():
+        return getattr(import_module(_PUBLIC[name]), name)
+
+
+@contextmanager
+def _as_found() -> Iterator[None]:
+    """Environment and warnings stay as they are, whatever libraries do when they are imported."""
+    before = dict(os.environ)
+    try:
+        with catch_warnings():
+            yield
+    finally:
+        for added in os.environ.keys() - before.keys():
+            del os.environ[added]
+        os.environ.update(before)
 
 
 def __dir__() -> list[str]:

@@ -140,7 +140,7 @@ class MeanEstimation:
 
     def prepared(self, points: Array) -> Array:
         """Points from elsewhere, scaled as the data of the task."""
-        return scaled_alike(*self._source, points)
+        return scaled_alike(*self._source, points).astype(np.float64)
 
     def evaluate(self, model: Array, data: Data) -> dict[str, float]:
         """The mean loss."""

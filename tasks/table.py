@@ -92,12 +92,14 @@ def _examples(
     values = table.column(chosen, "task.target")
     inputs = table.features(features, (chosen, *others))
     named = table.feature_names(features, (chosen, *others))
-    names = {"features": None if named is None else tuple(named), "target": chosen}
+    names = None if named is None else tuple(named)
     columns = {other: values for other, values in table.columns.items() if other != chosen}
     if kind == "classification":
         targets, classes = classes_of(values, "task.target", chosen, known)
-        return Examples(inputs, targets, classes, columns=columns, **names)
+        return Examples(inputs, targets, classes, columns=columns, features=names, target=chosen)
     if values.dtype.kind != "f":
         said = f"holds text, such as {str(values[0])[:30]!r}; task.kind=regression needs numbers"
         raise SettingError("task.target", chosen, said)
-    return Examples(inputs, values.astype(np.float64), columns=columns, **names)
+    return Examples(
+        inputs, values.astype(np.float64), columns=columns, features=names, target=chosen
+    )

@@ -173,14 +173,6 @@ class WithStateDict(Task, Protocol):
 
 
 @runtime_checkable
-class Predicting(Task, Protocol):
-    """A task whose models say something of inputs."""
-
-    def predict(self, model: Array, buffers: Named, inputs: NDArray[Any]) -> NDArray[Any]:
-        """Scores of the classes, shape (n, classes), or numbers, shape (n,)."""
-
-
-@runtime_checkable
 class WithScaling(Task, Protocol):
     """A task whose clients hold inputs in other units than whoever brings new ones."""
 

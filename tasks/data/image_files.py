@@ -64,7 +64,7 @@ def images_of(data: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
         return _digits()
     pairs = _pairs(data, unlabelled=True)
     labels = [part for _, part in pairs.values() if part is not None]
-    images = np.concatenate([_channels_first(part) for part, _ in pairs.values()])
+    images = np.concatenate([channels_first(part) for part, _ in pairs.values()])
     return images, np.concatenate(labels).reshape(-1) if len(labels) == len(pairs) else None
 
 
@@ -95,7 +95,7 @@ def _pairs(data: str, *, unlabelled: bool = False) -> Pairs:
 
 def labelled(data: str, pairs: Pairs, known: tuple[str, ...] | None) -> Examples:
     """Training and test images, one after the other."""
-    images = np.concatenate([_channels_first(part) for part, _ in pairs.values()])
+    images = np.concatenate([channels_first(part) for part, _ in pairs.values()])
     labels = np.concatenate([np.asarray(part).reshape(-1) for _, part in pairs.values()])
     if len(images) != len(labels) or not len(images):
         raise SettingError(KEY, data, f"has {len(images)} images and {len(labels)} labels")
@@ -109,7 +109,7 @@ def labelled(data: str, pairs: Pairs, known: tuple[str, ...] | None) -> Examples
     return Examples(images, targets, classes, scale=scale, held_out=held_out)
 
 
-def _channels_first(images: NDArray[Any]) -> NDArray[Any]:
+def channels_first(images: NDArray[Any]) -> NDArray[Any]:
     """Shape (N, channels, height, width)."""
     if images.dtype.kind == "f":
         images = images.astype(np.float32, copy=False)

@@ -4,7 +4,7 @@ Targets may be missing. Nothing is kept: a file may be another one the next time
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagma.errors import SettingError, TagmaError
-from tagma.tasks.data.image_files import images_of
+from tagma.tasks.data.image_files import channels_first, images_of
 from tagma.tasks.data.preparation import Preparation
 from tagma.tasks.data.table_source import Table, table_of
 
@@ -36,12 +36,14 @@ def read_examples(given: Any, preparation: Preparation | None) -> RawExamples:
     name = str(given) if isinstance(given, str | Path) else "data"
     try:
         found = _read(given, preparation)
+        if preparation is not None and len(preparation.shape) == 3:
+            found = replace(found, inputs=channels_first(found.inputs))
     except SettingError as error:
         told = error.allowed if error.key == "task.data" else f"{error.value}: {error.allowed}"
         raise TagmaError(f"{name}: {told}") from None
     except (ValueError, TypeError) as error:
         raise TagmaError(f"{name}: {' '.join(str(error).split())}") from None
-    _check(name, found)
+    check_examples(name, found)
     return found
 
 
@@ -60,9 +62,7 @@ def _read(given: Any, preparation: Preparation | None) -> RawExamples:
         inputs = next((given[name] for name in _INPUTS if name in given), None)
         if inputs is not None and np.ndim(inputs) != 1:
             targets = next((given[name] for name in _TARGETS if name in given), None)
-            return RawExamples(
-                as_array(inputs), None if targets is None else as_array(targets)
-            )
+            return RawExamples(as_array(inputs), None if targets is None else as_array(targets))
         columns = {str(name): _column(values) for name, values in given.items()}
         return _of_table(Table(columns), preparation)
     return RawExamples(as_array(given), None)
@@ -114,7 +114,8 @@ def _of_table(table: Table, preparation: Preparation | None) -> RawExamples:
     return RawExamples(inputs, targets)
 
 
-def _check(name: str, found: RawExamples) -> None:
+def check_examples(name: str, found: RawExamples) -> None:
+    """An error of one line unless they are n finite inputs, with a target each or none."""
     inputs, targets = found.inputs, found.targets
     if inputs.dtype.kind not in "biuf":
         raise TagmaError(f"{name}: inputs must be real numbers, not {inputs.dtype}")

@@ -73,10 +73,12 @@ class Preparation:
     def prepared(self, raw: NDArray[Any]) -> NDArray[Any]:
         """Raw inputs, scaled as those of the training were; a `ValueError` if they do not fit."""
         if raw.shape[1:] != self.shape:
-            raise ValueError(f"inputs have shape {raw.shape[1:]} each, those of the run {self.shape}")
-        if self.whole is not None and len(self.shape) == 3 and self.whole != (raw.dtype == np.uint8):
-            there, here = ("bytes", "fractions") if self.whole else ("fractions", "bytes")
-            raise ValueError(f"images are {here}, and were {there} in the run's training data")
+            there, here = self.shape, raw.shape[1:]
+            raise ValueError(f"inputs have shape {here} each, those of the run {there}")
+        images = len(self.shape) == 3
+        if images and self.whole is not None and self.whole != (raw.dtype == np.uint8):
+            kinds = ("fractions", "bytes") if self.whole else ("bytes", "fractions")
+            raise ValueError("images are {}, and were {} in the run's training data".format(*kinds))
         return Examples(raw, np.zeros(len(raw)), offset=self.offset, scale=self.scale).take(
             np.arange(len(raw))
         )[0]
