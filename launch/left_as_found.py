@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
+from tagma.environment import libraries_change_nothing
 from tagma.flower_private import identity_as_it_was
 from tagma.tasks.torch_loss import FOUND_THREADS
 
@@ -30,7 +31,7 @@ def left_as_found(*, own_modules: bool) -> Iterator[None]:
         if added:
             path.append(here)
         try:
-            with identity_as_it_was(), _torch_on_one_thread():
+            with libraries_change_nothing(), identity_as_it_was(), _torch_on_one_thread():
                 yield
         finally:
             if added:

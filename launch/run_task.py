@@ -23,7 +23,7 @@ from tagma.plugins import TARGET, build, locate
 from tagma.server.results.run_folder import INPUTS
 from tagma.settings import Settings
 from tagma.tasks.data.new_examples import RawExamples, as_array, check_examples, read_examples
-from tagma.tasks.data.preparation import Preparation, class_numbers
+from tagma.tasks.data.preparation import Preparation, class_numbers, of_another_shape
 from tagma.tasks.models.model_choice import model_maker
 from tagma.tasks.supervised import Supervised
 from tagma.tasks.task import Data, Task, WithBuffers, WithScaling, layout_of
@@ -78,10 +78,7 @@ class RunTask:
         """The shape and kind of what its clients hold."""
         one = self.task.train(0)
         if raw.inputs.shape[1:] != one.inputs.shape[1:]:
-            raise ValueError(
-                f"inputs have shape {raw.inputs.shape[1:]} each, those of the run "
-                f"{one.inputs.shape[1:]}"
-            )
+            raise ValueError(of_another_shape(raw.inputs.shape[1:], one.inputs.shape[1:]))
         inputs = raw.inputs.astype(one.inputs.dtype)
         if isinstance(self.task, WithScaling):
             inputs = self.task.prepared(inputs)
@@ -132,7 +129,7 @@ def of_the_task(what: str) -> Iterator[None]:
 
 def _numbers(targets: NDArray[Any]) -> NDArray[Any]:
     if targets.dtype.kind not in "biuf":
-        raise ValueError(f"targets hold text, such as {str(targets[0])!r:.40}, and must be numbers")
+        raise ValueError(f"targets must be real numbers, not text such as {str(targets[0])!r:.40}")
     return targets.astype(np.float64)
 
 

@@ -5,15 +5,11 @@ beside this one; installed, they are inside of it. Either way they are imported 
 and so on, and never otherwise: nothing of ours can shadow a user's module, or be shadowed by it.
 """
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
-from warnings import catch_warnings
 
 __version__ = "0.1.0"
 
@@ -61,21 +57,8 @@ __all__ = [*_PUBLIC]
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'tagma' has no attribute {name!r}")
-    with _as_found():
+    with import_module("tagma.environment").libraries_change_nothing():
         return getattr(import_module(_PUBLIC[name]), name)
-
-
-@contextmanager
-def _as_found() -> Iterator[None]:
-    """Environment and warnings stay as they are, whatever libraries do when they are imported."""
-    before = dict(os.environ)
-    try:
-        with catch_warnings():
-            yield
-    finally:
-        for added in os.environ.keys() - before.keys():
-            del os.environ[added]
-        os.environ.update(before)
 
 
 def __dir__() -> list[str]:

@@ -3,16 +3,19 @@
 Targets may be missing. Nothing is kept: a file may be another one the next time.
 """
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagma.errors import SettingError, TagmaError
 from tagma.tasks.data.image_files import channels_first, images_of
+from tagma.tasks.data.npz_file import open_npz
 from tagma.tasks.data.preparation import Preparation
 from tagma.tasks.data.table_source import Table, table_of
 
@@ -53,8 +56,13 @@ def _read(given: Any, preparation: Preparation | None) -> RawExamples:
         text = str(given)
         if images:
             return RawExamples(*images_of(text))
-        if text.lower().endswith(".npz") and (arrays := _arrays_of(Path(text))) is not None:
+        if (
+            text.lower().endswith(".npz")
+            and (arrays := _arrays_of(Path(text), preparation)) is not None
+        ):
             return arrays
+        if text.lower().endswith(".npy"):
+            raise ValueError("is a single array; save it with np.savez(..., inputs=...)")
         return _of_table(table_of(text), preparation)
     if hasattr(given, "columns") and hasattr(given, "to_numpy"):  # a data frame
         given = {str(name): given[name].to_numpy() for name in given.columns}
@@ -83,20 +91,22 @@ def _column(values: Any) -> NDArray[Any]:
     return np.array(["" if one is None or one != one else str(one) for one in found.tolist()])
 
 
-def _arrays_of(path: Path) -> RawExamples | None:
-    """The arrays of an npz file whose inputs are more than a matrix; None: it is a table."""
-    if not path.expanduser().is_file():
-        return None
+def _arrays_of(path: Path, preparation: Preparation | None) -> RawExamples | None:
+    """The arrays of an npz file with `inputs`, of any shape; None: it holds columns."""
+    by_name = None if preparation is None else preparation.features
+    target = None if preparation is None else preparation.target
     try:
-        with np.load(path.expanduser(), allow_pickle=False) as file:
-            names = getattr(file, "files", [])
-            inputs = next((name for name in _INPUTS if name in names), None)
-            targets = next((name for name in _TARGETS if name in names), None)
-            if inputs is None or (array := file[inputs]).ndim == 2:
+        with open_npz(path.expanduser()) as file:
+            inputs = next((name for name in _INPUTS if name in file.files), None)
+            if inputs is None or by_name is not None:
+                if preparation is None:
+                    raise ValueError("it has no inputs")
                 return None
-            return RawExamples(array, file[targets] if targets else None)
-    except Exception:  # whatever is wrong with it, reading it as a table says so
-        return None
+            names = _TARGETS if target is None else (target,)
+            found = next((name for name in names if name in file.files), None)
+            return RawExamples(file[inputs], None if found is None else file[found])
+    except (ValueError, OSError, KeyError, EOFError, BadZipFile, zlib.error) as problem:
+        raise ValueError(f"cannot be read as examples ({problem})") from None
 
 
 def _of_table(table: Table, preparation: Preparation | None) -> RawExamples:
@@ -120,17 +130,20 @@ def check_examples(name: str, found: RawExamples) -> None:
     if inputs.dtype.kind not in "biuf":
         raise TagmaError(f"{name}: inputs must be real numbers, not {inputs.dtype}")
     if inputs.ndim < 2:
-        raise TagmaError(f"{name}: inputs must be n rows, and have shape {inputs.shape}")
+        raise TagmaError(f"{name}: inputs must be n rows and targets n numbers, not {inputs.shape}")
     if not len(inputs):
         raise TagmaError(f"{name}: has no examples")
     if not np.isfinite(inputs).all():
         row = int((~np.isfinite(inputs)).reshape(len(inputs), -1).any(axis=1).argmax()) + 1
-        raise TagmaError(f"{name}: has an input that is not finite in row {row}")
+        raise TagmaError(f"{name}: inputs holds numbers that are not finite, in row {row}")
     if targets is None:
         return
     if targets.shape != inputs.shape[:1]:
-        raise TagmaError(f"{name}: has {len(inputs)} inputs and targets of shape {targets.shape}")
+        raise TagmaError(
+            f"{name}: inputs must be n rows and targets n numbers, not {len(inputs)} rows and "
+            f"targets of shape {targets.shape}"
+        )
     if targets.dtype.kind not in "biufU":
-        raise TagmaError(f"{name}: targets must be numbers or text, not {targets.dtype}")
+        raise TagmaError(f"{name}: targets must be real numbers or text, not {targets.dtype}")
     if targets.dtype.kind == "f" and not np.isfinite(targets).all():
         raise TagmaError(f"{name}: targets holds numbers that are not finite")

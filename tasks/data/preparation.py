@@ -73,8 +73,7 @@ class Preparation:
     def prepared(self, raw: NDArray[Any]) -> NDArray[Any]:
         """Raw inputs, scaled as those of the training were; a `ValueError` if they do not fit."""
         if raw.shape[1:] != self.shape:
-            there, here = self.shape, raw.shape[1:]
-            raise ValueError(f"inputs have shape {here} each, those of the run {there}")
+            raise ValueError(of_another_shape(raw.shape[1:], self.shape))
         images = len(self.shape) == 3
         if images and self.whole is not None and self.whole != (raw.dtype == np.uint8):
             kinds = ("fractions", "bytes") if self.whole else ("bytes", "fractions")
@@ -115,6 +114,13 @@ def _numbers(value: Any, shape: tuple[int, ...]) -> float | NDArray[Any]:
     if found.shape not in ((), shape) or not np.isfinite(found).all():
         raise ValueError("its scaling does not fit its shape")
     return float(found) if found.ndim == 0 else found
+
+
+def of_another_shape(here: tuple[int, ...], there: tuple[int, ...]) -> str:
+    """What is wrong with inputs of one shape where the run's have another."""
+    if len(here) == len(there) == 1:
+        return f"inputs have {here[0]} columns, those of the run {there[0]}"
+    return f"inputs have shape {here} each, those of the run {there}"
 
 
 def class_numbers(values: NDArray[Any], classes: tuple[str, ...]) -> NDArray[Any]:
