@@ -21,7 +21,7 @@ class ProgressLine:
     def __init__(self, title: str, *, wanted: bool) -> None:
         self._title = title
         self._stream: TextIO | None = _screen() if wanted else None
-        self._length, self._last = 0, -_PAUSE
+        self._text, self._last = "", -_PAUSE
 
     def __enter__(self) -> Self:
         return self
@@ -32,14 +32,16 @@ class ProgressLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._length:
+        if self._text:
             self._write("")
 
     def show(self, done: int, total: int, more: str) -> None:
         """So much is done."""
-        if self._stream is not None and (monotonic() - self._last >= _PAUSE or done == total):
+        text = f"{self._title}: {done}/{total}  {more}"
+        due = monotonic() - self._last >= _PAUSE or done == total
+        if self._stream is not None and due and text != self._text:
             self._last = monotonic()
-            self._write(f"{self._title}: {done}/{total}  {more}")
+            self._write(text)
 
     def round(self, event: RoundFinished) -> None:
         """One more round is over: an observer of a run."""
@@ -47,9 +49,9 @@ class ProgressLine:
 
     def _write(self, text: str) -> None:
         assert self._stream is not None
-        self._stream.write(f"\r{text.ljust(self._length)}" + ("" if text else "\r"))
+        self._stream.write(f"\r{text.ljust(len(self._text))}" + ("" if text else "\r"))
         self._stream.flush()
-        self._length = len(text)
+        self._text = text
 
 
 def _screen() -> TextIO | None:
