@@ -10,7 +10,6 @@ choice. Beside its own settings it has
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from tagma.attacks.schedule import Adversary, Phase, Squad
 from tagma.choices import choices, text_of
 from tagma.counts import ceil_of
 from tagma.errors import SettingError
+from tagma.kept import kept
 from tagma.override_hints import no_such_choice
 from tagma.plugins import TARGET, build, settings_of
 from tagma.settings import Settings
@@ -35,7 +35,7 @@ _WHEN = ("start", "stop")
 _WHO = ("fraction", "clients")
 
 
-@lru_cache(maxsize=32)
+@kept(maxsize=32)
 def adversary_of(settings: Settings) -> Adversary:
     """The adversary that the `attack` group describes."""
     given = settings.overrides

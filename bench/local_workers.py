@@ -10,13 +10,15 @@ import signal
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 from tagma.bench.cell_identity import code_fingerprint
@@ -70,7 +72,7 @@ class _Worker:
         self.process: BaseProcess = context.Process(
             target=_serve, args=(other, folder, os.getpid(), code_fingerprint()), daemon=True
         )
-        with environment(ONE_THREAD):
+        with environment(ONE_THREAD), _without_main():
             self.process.start()
         other.close()
         self.key = ""
@@ -178,6 +180,17 @@ def _serve(line: Connection, folder: Path, parent: int, code: str) -> None:
             write_result(folder, key, result)
             result.pop(FILES, None)
         line.send((result, error))
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """A process started within does not run the script that this one runs; no cell needs it."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _end_with(parent: int) -> None:

@@ -9,6 +9,7 @@ from flwr.app import Context
 from tagma.attacks.base import LocalAttack
 from tagma.attacks.client_mod import client_number, local_attack
 from tagma.client.local_client import LocalClient, make_client
+from tagma.kept import forgotten_with_the_rest
 from tagma.settings import settings_from
 
 _LIMIT = 512 * 2**20
@@ -16,6 +17,7 @@ _LIMIT = 512 * 2**20
 turns, so that making room would throw out just the one that comes next."""
 
 _clients: dict[tuple[str, int, LocalAttack | None], LocalClient] = {}
+forgotten_with_the_rest(_clients.clear)
 
 
 def client_of(context: Context, round_number: int) -> LocalClient:

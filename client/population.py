@@ -7,13 +7,13 @@ with their number; data that do not fit into memory together are made anew for e
 
 import json
 from collections.abc import Callable
-from functools import lru_cache
 from typing import cast
 
 import numpy as np
 
 from tagma.arrays import Array
 from tagma.client.stacked_examples import StackedExamples
+from tagma.kept import kept
 from tagma.settings import Settings
 from tagma.tasks.stack import Stackable
 from tagma.tasks.task import Data, Task
@@ -83,7 +83,7 @@ def population_of(settings: Settings) -> Population:
     return kept[0]
 
 
-@lru_cache(maxsize=1)
+@kept(maxsize=1)
 def _kept(task: str) -> list[Population]:
     """A place for one population."""
     return []

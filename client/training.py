@@ -15,7 +15,6 @@ Cost: a pass costs one gradient of all examples.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import count, islice
 from math import isfinite
 from typing import Annotated, Any, cast
@@ -25,6 +24,7 @@ from annotated_types import Ge
 
 from tagma.arrays import Array, Labels
 from tagma.errors import SettingError
+from tagma.kept import kept
 from tagma.layout import Named
 from tagma.plugins import TARGET, build, locate
 from tagma.settings import Settings
@@ -51,14 +51,14 @@ class Trained:
     """Why training stopped."""
 
 
-@lru_cache(maxsize=32)
+@kept(maxsize=32)
 def training_of(settings: Settings) -> "LocalTraining":
     """The training that the settings choose."""
     training: LocalTraining = build("training", settings.choice("training"), device=settings.device)
     return training
 
 
-@lru_cache(maxsize=32)
+@kept(maxsize=32)
 def personalisation_of(settings: Settings) -> "LocalTraining | None":
     """The same, but for `personalise.steps` steps; None where these are 0."""
     if not settings.personalise.steps:

@@ -18,6 +18,8 @@ _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, with By
   tagma resume FOLDER         go on with a run that broke off
   tagma compare [overrides]   the same federation three ways: not robust, the paper's, ours
   tagma assign FOLDER DATA    the cluster and model of a client that was not there
+  tagma predict FOLDER DATA   what a cluster's model says of new examples
+  tagma export FOLDER         a cluster's model in a file for other programs
   tagma bench NAME            grids of attacks and defences, and other benchmarks
   tagma reproduce NAME        the paper's experiments, with figures and a table of claims
   tagma list [group]          what can be chosen: tasks, clusterings, aggregations, attacks, ...
@@ -35,6 +37,8 @@ _COMMANDS = {
     "resume": "tagma.launch.resume",
     "compare": "tagma.launch.compare",
     "assign": "tagma.launch.assign",
+    "predict": "tagma.launch.predict",
+    "export": "tagma.launch.export",
     "bench": "tagma.bench.bench_command",
     "reproduce": "tagma.bench.reproduce.reproduce_command",
     "list": "tagma.launch.listing",
@@ -47,7 +51,7 @@ _COMMANDS = {
 }
 
 
-_ON_FOLDERS = ("resume", "assign", "report")
+_ON_FOLDERS = ("resume", "assign", "predict", "export", "report")
 """These import nothing from the working folder, which may be somebody else's, without --trust."""
 _COMPLETION = ("-sc", "--shell-completion")
 

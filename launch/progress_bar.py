@@ -2,9 +2,9 @@
 
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich import progress as rich
 
 from tagma.launch.console import notices
 from tagma.server.results.events import RoundFinished
@@ -15,14 +15,35 @@ _PAUSE = 10.0
 """Seconds between two lines when the output is not a terminal."""
 
 
+class Progress(Protocol):
+    """What shows how far something is: a context manager around the work."""
+
+    def __enter__(self) -> Self:
+        """The work begins."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """It is over."""
+
+    def show(self, done: int, total: int, more: str) -> None:
+        """So much is done."""
+
+    def round(self, event: RoundFinished) -> None:
+        """One more round is over."""
+
+
 class ProgressBar:
     """A context manager around the work; `show` or, for the rounds of a run, `round` moves it."""
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-            TextColumn("{task.fields[more]}"), TimeElapsedColumn(),
+        self._bar = rich.Progress(
+            rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn(),
+            rich.TextColumn("{task.fields[more]}"), rich.TimeElapsedColumn(),
             console=notices, transient=True, disable=not notices.is_terminal,
         )  # fmt: skip
         self._task = self._bar.add_task(title, total=None, more="")
@@ -54,10 +75,15 @@ class ProgressBar:
 
     def round(self, event: RoundFinished) -> None:
         """One more round is over: an observer of a run."""
-        more = _WORKS.get(event.work, event.work)
-        for name, value in [*event.scores.items()][:1]:
-            more += "" if value is None else f", {name.replace('_', ' ')} {value:.4f}"
-        self.show(event.round, event.rounds, more)
+        self.show(event.round, event.rounds, words_of(event))
+
+
+def words_of(event: RoundFinished) -> str:
+    """What clients sent in a round, and the first score after it."""
+    more = _WORKS.get(event.work, event.work)
+    for name, value in [*event.scores.items()][:1]:
+        more += "" if value is None else f", {name.replace('_', ' ')} {value:.4f}"
+    return more
 
 
 def duration(seconds: float) -> str:

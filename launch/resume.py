@@ -1,6 +1,8 @@
 """`tagma resume`: go on with a run that broke off, from its last checkpoint, on any engine."""
 
 import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
@@ -9,7 +11,7 @@ from tagma.launch.run import check, run_and_show
 from tagma.override import key_of
 from tagma.run_settings import check_trust
 from tagma.server.checkpoint import load_checkpoint
-from tagma.settings import compose
+from tagma.settings import Settings, compose
 
 _HELP = """Go on with a run that broke off.
 
@@ -39,23 +41,30 @@ def main(arguments: list[str]) -> None:
     parser = CommandLine("resume", _HELP, overrides=True)
     parser.add_run_folder("of the run")
     read = parser.read(arguments)
-    folder, given = read.folder, read.overrides
+    settings = settings_to_resume(read.folder, read.overrides, trust=read.trust, notify=warn)
+    log = logging.FileHandler(read.folder / "run.log")
+    log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger().addHandler(log)
+    logging.getLogger().setLevel(logging.INFO)
+    run_and_show(settings, read.folder)
+
+
+def settings_to_resume(
+    folder: Path, given: Sequence[str], *, trust: bool, notify: Callable[[str], None]
+) -> Settings:
+    """The settings of a run that broke off, with those that are given in their places; checked."""
     for text in given:
         key = key_of(text)
         if key.partition(".")[0] not in _MAY_CHANGE:
             raise TagmaError(f"{text}: cannot be changed in mid-run, only {', '.join(_MAY_CHANGE)}")
     checkpoint = load_checkpoint(folder)
     if checkpoint.warning:
-        warn(checkpoint.warning)
+        notify(checkpoint.warning)
     stored = [text for text in checkpoint.overrides if key_of(text) not in _OURS]
     if any(key_of(text) == "engine" for text in given):
         stored = [text for text in stored if not key_of(text).startswith("engine")]
-    check_trust(folder, stored, trust=read.trust)
+    check_trust(folder, stored, trust=trust)
     settings = compose([*stored, *given, "resume=true"])
     check(settings)
     checkpoint.check(rounds=settings.rounds)
-    log = logging.FileHandler(folder / "run.log")
-    log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.getLogger().addHandler(log)
-    logging.getLogger().setLevel(logging.INFO)
-    run_and_show(settings, folder)
+    return settings

@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tagma.launch.command_line import run_arguments
 from tagma.launch.console import say, warn
 from tagma.launch.multirun_summary import EndedRun, show_summary
 from tagma.launch.oracle_run import oracle_errors
-from tagma.launch.progress_bar import ProgressBar
+from tagma.launch.progress_bar import Progress, ProgressBar
 from tagma.launch.summary_table import print_summary
 from tagma.launch.tracking.tracker import tracked
 from tagma.override import with_new_settings
@@ -33,7 +34,12 @@ from tagma.report import write_run_report
 from tagma.server.checkpoint import can_be_resumed, remove_checkpoints
 from tagma.server.folder_lock import only_writer
 from tagma.server.results.events import both
-from tagma.server.results.run_folder import read_metrics, remove_results, write_metrics
+from tagma.server.results.run_folder import (
+    METRICS,
+    read_metrics,
+    remove_results,
+    write_metrics,
+)
 from tagma.server.wiring import absence_of, algorithm_of, lets_choose, warnings_of, works_of
 from tagma.settings import Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
@@ -128,6 +134,9 @@ def _job() -> dict[str, Any]:
 
 def run_and_show(settings: Settings, folder: Path) -> None:
     """Run, then print the table; if the run breaks off, say how to go on with it."""
+    log_to_root("flwr")
+    if not settings.resume and holds_a_run(folder):
+        warn(f"{folder}: the results of an earlier run there are replaced")
     try:
         run(settings, folder)
     except BaseException:
@@ -139,12 +148,20 @@ def run_and_show(settings: Settings, folder: Path) -> None:
     say(f"report: {folder / 'report.html'}")
 
 
-def run(settings: Settings, folder: Path) -> None:
-    """Run one federation on its engine; the folder holds the whole result afterwards."""
-    log_to_root("flwr")
+def run(
+    settings: Settings,
+    folder: Path,
+    *,
+    notify: Callable[[str], None] = warn,
+    progress: Progress | None = None,
+) -> None:
+    """Run one federation on its engine; the folder holds the whole result afterwards.
+
+    `notify` is told what the user should know, `progress` is shown every round.
+    """
     before = warnings_of(settings)
     for warning in before:
-        warn(warning)
+        notify(warning)
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):
         if not settings.resume:  # else the server does, when it has read the checkpoint
@@ -153,8 +170,8 @@ def run(settings: Settings, folder: Path) -> None:
     engine = build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     tracker = build("tracking", settings.choice("tracking"))
     with tracked(tracker, settings, folder) as tracking:
-        with ProgressBar("rounds") as progress:
-            engine(settings, folder, both(progress.round, tracking.round))
+        with progress or ProgressBar("rounds") as shown:
+            engine(settings, folder, both(shown.round, tracking.round))
         metrics = read_metrics(folder)
         if oracle := oracle_errors(settings):
             metrics |= oracle
@@ -163,7 +180,12 @@ def run(settings: Settings, folder: Path) -> None:
         tracking.end(metrics)
     for warning in metrics["warnings"]:
         if warning not in before:
-            warn(warning)
+            notify(warning)
+
+
+def holds_a_run(folder: Path) -> bool:
+    """Whether results are there, or a run that can be gone on with."""
+    return (folder / METRICS).exists() or can_be_resumed(folder)
 
 
 def log_to_root(name: str) -> None:

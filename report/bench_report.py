@@ -1,5 +1,6 @@
 """`report.html` of a bench folder: one page that needs no network, no server and no JavaScript."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,9 +19,9 @@ from tagma.report.bench_figures import (
     sweep_sheets,
 )
 from tagma.report.bench_reading import read_bench
-from tagma.report.figure_files import write_sheets
+from tagma.report.figure_files import Sheet, write_sheets
 from tagma.report.folder_files import write_page
-from tagma.report.leaderboard import leaderboard
+from tagma.report.leaderboard import RankedDefence, leaderboard
 from tagma.report.line_chart import line_look
 from tagma.report.number_format import shown
 from tagma.report.run_figures import picture_keys
@@ -38,17 +39,27 @@ def write_bench_report(folder: Path, *, pdf: bool = False) -> Path:
     return write_page(folder, _write(read_bench(folder), folder / "figures", pdf))
 
 
-def _write(bench: Bench, figures: Path, pdf: bool) -> str:
-    """The page; the figures are written on the way. Everything that came from a file is escaped."""
-    standings = leaderboard(bench)
-    pictures, unreadable = worst_cases(bench, standings)
-    sheets = {
+def bench_sheets(bench: Bench) -> dict[str, Sheet]:
+    """The figures of a bench by their names, but for the pictures of clients."""
+    drawn = [*_main_sheets(bench, leaderboard(bench)).values(), *sweep_sheets(bench)]
+    return {sheet.name: sheet for sheet in drawn if sheet is not None}
+
+
+def _main_sheets(bench: Bench, standings: Sequence[RankedDefence]) -> dict[str, Sheet | None]:
+    return {
         "leaderboard": leaderboard_sheet(bench, standings),
         "heatmap": heatmap_sheet(bench, standings),
         "rounds": rounds_sheet(bench),
         "iterations": iterations_sheet(bench),
         "seconds": seconds_sheet(bench),
     }
+
+
+def _write(bench: Bench, figures: Path, pdf: bool) -> str:
+    """The page; the figures are written on the way. Everything that came from a file is escaped."""
+    standings = leaderboard(bench)
+    pictures, unreadable = worst_cases(bench, standings)
+    sheets = _main_sheets(bench, standings)
     sweeps = sweep_sheets(bench)
     drawn = [*sheets.values(), *sweeps, *(place.sheet for place in pictures)]
     write_sheets(figures, [sheet for sheet in drawn if sheet is not None], OURS, pdf=pdf)

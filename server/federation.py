@@ -26,6 +26,7 @@ from tagma.server.results.run_folder import (
     places_of,
     remove_results,
     write_clusters,
+    write_inputs,
     write_metrics,
     write_models,
 )
@@ -135,6 +136,7 @@ def conduct(
         drawn = places_of(recorder, known)
         write_clusters(folder, recorder, known, drawn)
         write_models(folder, strategy.outcome.models, known, drawn, task, strategy.buffers)
+        write_inputs(folder, task)
         write_metrics(folder, summarise(settings, recorder, known, engine))
         remove_checkpoints(folder)
 

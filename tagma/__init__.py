@@ -37,6 +37,14 @@ if not (_HERE / "server").is_dir():
     sys.meta_path.insert(0, _RoomFinder)
 
 _PUBLIC = {
+    "run": "tagma.launch.python_runs",
+    "resume": "tagma.launch.python_runs",
+    "load": "tagma.launch.python_runs",
+    "Run": "tagma.launch.finished_run",
+    "benchmark": "tagma.bench.python_bench",
+    "Bench": "tagma.bench.python_bench",
+    "TagmaError": "tagma.errors",
+    "TagmaWarning": "tagma.errors",
     "byzantine": "tagma.attacks.any_app",
     "byzantine_grid": "tagma.attacks.any_app",
     "Clustered": "tagma.server.drop_in.clustered",
@@ -49,7 +57,8 @@ __all__ = [*_PUBLIC]
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'tagma' has no attribute {name!r}")
-    return getattr(import_module(_PUBLIC[name]), name)
+    with import_module("tagma.environment").libraries_change_nothing():
+        return getattr(import_module(_PUBLIC[name]), name)
 
 
 def __dir__() -> list[str]:

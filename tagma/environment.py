@@ -3,6 +3,20 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from warnings import catch_warnings
+
+
+@contextmanager
+def libraries_change_nothing() -> Iterator[None]:
+    """Environment and filters of warnings as they were: some libraries change them on import."""
+    before = dict(os.environ)
+    try:
+        with catch_warnings():
+            yield
+    finally:
+        for added in os.environ.keys() - before.keys():
+            del os.environ[added]
+        os.environ.update(before)
 
 
 @contextmanager

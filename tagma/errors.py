@@ -1,8 +1,16 @@
 """Errors that a user can act on: each prints as one line and names what to change."""
 
+import os
+
 
 class TagmaError(Exception):
     """Base of all errors that are shown to the user as a single line, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the line, unless HYDRA_FULL_ERROR=1 asks for all."""
+        if os.environ.get("HYDRA_FULL_ERROR") == "1":
+            raise NotImplementedError  # IPython then does it itself
+        return [f"{type(self).__name__}: {self}"]
 
 
 class SettingError(TagmaError):
@@ -10,6 +18,11 @@ class SettingError(TagmaError):
 
     def __init__(self, key: str, value: object, allowed: str) -> None:
         super().__init__(f"{key}={value}: {allowed}")
+        self.key, self.value, self.allowed = key, value, allowed
+
+
+class TagmaWarning(UserWarning):
+    """What is allowed but unwise, where Tagma is used from Python."""
 
 
 class EngineError(TagmaError):

@@ -53,8 +53,8 @@ with private_parts():
 
 __all__ = [
     "IS_TESTED", "TESTED", "ErrorCode", "NodeInfo", "Run", "answer_from", "answer_to",
-    "array_record", "be_server", "content_of", "is_server", "name_message", "numpy_array",
-    "own_copy", "private_parts",
+    "array_record", "be_server", "content_of", "identity_as_it_was", "is_server", "name_message",
+    "numpy_array", "own_copy", "private_parts",
 ]  # fmt: skip
 
 
@@ -62,6 +62,18 @@ def be_server(node: int) -> None:
     """Let this process send messages as a server: Flower reads the sender from global variables."""
     TaskIdentity.task_id = TaskIdentity.run_id = 1
     TaskIdentity.node_id = node
+
+
+@contextmanager
+def identity_as_it_was() -> Iterator[None]:
+    """Whoever this process was for Flower, it is again afterwards."""
+    names = ("_task_id", "_run_id", "_node_id")
+    before = {name: getattr(TaskIdentity, name) for name in names}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(TaskIdentity, name, value)
 
 
 def is_server() -> bool:

@@ -8,7 +8,6 @@ lock and cached.
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from threading import Lock
 from typing import Annotated, Any, Literal
 
@@ -24,6 +23,7 @@ from pydantic import BaseModel, ConfigDict
 from tagma import offered_choices  # noqa: F401 (Hydra shall know them)
 from tagma.choices import CONF, choices
 from tagma.errors import SettingError, TagmaError
+from tagma.kept import kept
 from tagma.override import key_of, with_new_settings
 from tagma.override_hints import hint
 from tagma.plugins import TARGET, checked, unknown
@@ -139,7 +139,7 @@ def adopt(settings: Settings) -> None:
     _ADOPTED[settings.overrides] = settings
 
 
-@lru_cache(maxsize=256)
+@kept(maxsize=256)
 def _compose(overrides: tuple[str, ...]) -> Settings:
     return from_config(_composed(overrides), overrides)
 
@@ -185,7 +185,7 @@ def from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
     return checked(Settings, "", plain, groups=groups, overrides=tuple(overrides))
 
 
-@lru_cache(maxsize=32)
+@kept(maxsize=32)
 def settings_from(text: str) -> Settings:
     """The settings of a Flower run, from its run configuration's `overrides`."""
     return compose(split_overrides(text))

@@ -6,12 +6,12 @@ settings only, never on the seed, and are found once in a process.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from tagma.arrays import Array, Labels
 from tagma.errors import SettingError
+from tagma.kept import kept
 from tagma.strategies.numerics.spanning_tree import SpanningTree
 from tagma.tasks.feature_data import Scaling, load_features
 from tagma.tasks.feature_graph import threshold_components
@@ -40,7 +40,7 @@ class FeatureClusters:
     """The mean of each cluster, shape (K, d)."""
 
 
-@lru_cache(maxsize=8)
+@kept(maxsize=8)
 def feature_clusters(
     data: str, scaling: Scaling, gamma: float | None, clusters: int, min_cluster: int
 ) -> FeatureClusters:
@@ -77,7 +77,7 @@ def feature_clusters(
     return FeatureClusters(features, gamma, members, unused, centres)
 
 
-@lru_cache(maxsize=2)
+@kept(maxsize=2)
 def _tree(data: str, scaling: Scaling) -> SpanningTree:
     return single_linkage(load_features(data, scaling))
 

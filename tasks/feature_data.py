@@ -11,7 +11,6 @@ for them beside the matrix of 4 N d bytes. Nothing is unpickled.
 """
 
 import zlib
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 from zipfile import BadZipFile
@@ -21,6 +20,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, load_svmlight_file
 
 from tagma.errors import SettingError
+from tagma.kept import kept
 from tagma.tasks.pairwise_distances import Features
 
 Scaling = Literal["none", "standard", "unit"]
@@ -30,7 +30,7 @@ _ROWS, _ENTRIES = 4096, 2**22
 """Rows that are checked or scaled at once; entries that are renumbered at once."""
 
 
-@lru_cache(maxsize=2)
+@kept(maxsize=2)
 def load_features(data: str, scaling: Scaling = "none") -> Features:
     """The feature matrix that `data` names, scaled and read-only.
 
@@ -100,6 +100,26 @@ def _scale(features: Features, scaling: Scaling) -> None:
     """In place, by runs of rows, with sums in double precision."""
     if scaling == "none":
         return
+    origin, width, constant = _measured(features, scaling)
+    parts = [features[start : start + _ROWS] for start in range(0, len(features), _ROWS)]
+    for part in parts:
+        part[:] = (part - origin) / width
+        part[:, constant] = 0.0
+
+
+def scaled_alike(data: str, scaling: Scaling, points: Features) -> Features:
+    """Other points, scaled as those that `data` names are."""
+    if scaling == "none":
+        return points
+    own = _digits() if data == "digits" else _read(data)
+    origin, width, constant = _measured(own, scaling)
+    found = (points - origin) / width
+    found[:, constant] = 0.0
+    return found
+
+
+def _measured(features: Features, scaling: Scaling) -> tuple[Features, Features, Features]:
+    """What is subtracted from every feature, and what it is divided by; and which are constant."""
     parts = [features[start : start + _ROWS] for start in range(0, len(features), _ROWS)]
     if scaling == "standard":
         origin = features.mean(axis=0, dtype=np.float64)
@@ -111,6 +131,4 @@ def _scale(features: Features, scaling: Scaling) -> None:
     # Rounding leaves a constant feature a width of some units in its last place.
     constant = features.min(axis=0) == features.max(axis=0)
     width[constant] = 1.0
-    for part in parts:
-        part[:] = (part - origin) / width
-        part[:, constant] = 0.0
+    return origin, width, constant

@@ -139,6 +139,11 @@ class LinearMixture(ABC):
         """The largest eigenvalue of bend X^T X / n."""
         return self.bend * largest_eigenvalue(data.inputs)
 
+    def predict(self, model: Array, buffers: Named, inputs: Array) -> Array:
+        """The scores, which targets follow."""
+        scores: Array = inputs @ model
+        return scores
+
     def evaluate(self, model: Array, data: Data) -> dict[str, float]:
         """The mean loss."""
         return {"loss": self.loss(model, data)}

@@ -25,7 +25,7 @@ from tagma.errors import SettingError
 from tagma.layout import Named
 from tagma.rng import stream
 from tagma.tasks.feature_clusters import FeatureClusters, feature_clusters
-from tagma.tasks.feature_data import Scaling
+from tagma.tasks.feature_data import Scaling, scaled_alike
 from tagma.tasks.roles import byzantine_clients
 from tagma.tasks.stack import Stack
 from tagma.tasks.task import Better, Data, Truth
@@ -62,6 +62,7 @@ class MeanEstimation:
         self.clusters = clusters
         self.samples = samples
         self.seed = seed
+        self._source = data, scaling
         self._found = feature_clusters(data, scaling, gamma, clusters, min_cluster)
         self.dim = self._found.features.shape[1]
         splits = _splits(self._found, samples, seed)
@@ -136,6 +137,10 @@ class MeanEstimation:
         """The same for every client."""
         means = stack.weighted_inputs(np.ones_like(stack.weights))
         return np.where(stack.counts[:, None] > 0, models - means, 0)
+
+    def prepared(self, points: Array) -> Array:
+        """Points from elsewhere, scaled as the data of the task."""
+        return scaled_alike(*self._source, points).astype(np.float64)
 
     def evaluate(self, model: Array, data: Data) -> dict[str, float]:
         """The mean loss."""

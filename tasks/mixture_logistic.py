@@ -17,6 +17,7 @@ from annotated_types import Gt
 from scipy.special import expit
 
 from tagma.arrays import Array
+from tagma.layout import Named
 from tagma.tasks.linear_mixture import Count, LinearMixture
 
 
@@ -48,6 +49,10 @@ class MixtureLogistic(LinearMixture):
 
     def _slopes(self, scores: Array, targets: Array) -> Array:
         return expit(scores) - targets
+
+    def predict(self, model: Array, buffers: Named, inputs: Array) -> Array:
+        """The more likely class."""
+        return (super().predict(model, buffers, inputs) > 0).astype(np.float64)
 
     def opposite(self, targets: Array) -> Array:
         """The other class."""

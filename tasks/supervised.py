@@ -7,17 +7,22 @@ model says what it makes of it (`tagma.tasks.models`).
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from tagma.arrays import Array
+from tagma.errors import SettingError
 from tagma.layout import Named
 from tagma.tasks.data.origin import Origin
 from tagma.tasks.data.spread import Pair
 from tagma.tasks.models.model import Model, Problem, measured
 from tagma.tasks.stack import Stack
 from tagma.tasks.task import Better, Data, Truth
+from tagma.tasks.torch_module import TorchModule
+
+if TYPE_CHECKING:
+    from torch import nn
 
 ModelMaker = Callable[[Problem], Model]
 """From a problem to the model that the settings choose."""
@@ -35,7 +40,8 @@ class Supervised:
         server_samples: int = 0,
     ) -> None:
         self._origin, self._held_out = origin, holding["held_out"]
-        self._spread, self._problem = origin.spread(holding)
+        self._spread, self.preparation = origin.spread(holding)
+        self._problem = self.preparation.problem
         self._model = model(self._problem)
         self._server_samples = server_samples
         self._tests: dict[int, Data] = {}
@@ -96,7 +102,11 @@ class Supervised:
         return self._data(self._spread.of_server(self._server_samples))
 
     def _data(self, pair: Pair) -> Data:
-        return Data(self._model.inputs(pair[0]), pair[1])
+        return Data(self.as_inputs(pair[0]), pair[1])
+
+    def as_inputs(self, prepared: NDArray[Any]) -> NDArray[Any]:
+        """Inputs that are scaled, as the model takes them."""
+        return self._model.inputs(prepared)
 
     def loss(self, model: Array, data: Data) -> float:
         """The mean loss."""
@@ -134,6 +144,13 @@ class Supervised:
     def predict(self, model: Array, buffers: Named, inputs: NDArray[Any]) -> Array:
         """Scores of the classes, shape (n, classes), or numbers, shape (n,)."""
         return self._model.outputs(model, buffers, inputs)
+
+    def loaded(self, model: Array, buffers: Named) -> "nn.Module":
+        """A torch module with these arrays; a `SettingError` if the model is none."""
+        if not isinstance(self._model, TorchModule):
+            name = type(self._model).__name__
+            raise SettingError("model", name, "is written in NumPy and is no torch module")
+        return self._model.loaded(model, buffers)
 
     def state_dict(self, model: Array, buffers: Named) -> dict[str, NDArray[Any]]:
         """A model as a torch module loads it."""

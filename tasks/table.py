@@ -65,6 +65,7 @@ class TableTask(Supervised):
         origin = Origin(
             data, read, of_partitions, seed, kind,
             dataset=dataset, partitioner=partitioner, classes=classes, scaling=scaling,
+            features=named, target=target,
             inputs=(inputs,) if inputs is not None else None if named is None else (len(named),),
         )  # fmt: skip
         holding = {
@@ -90,11 +91,15 @@ def _examples(
         raise SettingError("task.target", None, f"name the column to predict: {table.names()}")
     values = table.column(chosen, "task.target")
     inputs = table.features(features, (chosen, *others))
+    named = table.feature_names(features, (chosen, *others))
+    names = None if named is None else tuple(named)
     columns = {other: values for other, values in table.columns.items() if other != chosen}
     if kind == "classification":
         targets, classes = classes_of(values, "task.target", chosen, known)
-        return Examples(inputs, targets, classes, columns=columns)
+        return Examples(inputs, targets, classes, columns=columns, features=names, target=chosen)
     if values.dtype.kind != "f":
         said = f"holds text, such as {str(values[0])[:30]!r}; task.kind=regression needs numbers"
         raise SettingError("task.target", chosen, said)
-    return Examples(inputs, values.astype(np.float64), columns=columns)
+    return Examples(
+        inputs, values.astype(np.float64), columns=columns, features=names, target=chosen
+    )

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
 from tagma.arrays import Array, Labels
+from tagma.kept import kept
 from tagma.layout import Layout, Named
 
 Better = Literal["low", "high"]
@@ -99,7 +99,7 @@ class Task(Protocol):
         """What a user should know about these settings before trusting the result."""
 
 
-@lru_cache(maxsize=32)
+@kept(maxsize=32)
 def layout_of(task: Task) -> Layout:
     """How the arrays of a task's model are one vector."""
     return Layout.of(task.initial(), getattr(task, "buffers", ()))
@@ -170,6 +170,14 @@ class WithStateDict(Task, Protocol):
 
     def state_dict(self, model: Array, buffers: Named) -> Named:
         """All arrays of a model as the module loads them."""
+
+
+@runtime_checkable
+class WithScaling(Task, Protocol):
+    """A task whose clients hold inputs in other units than whoever brings new ones."""
+
+    def prepared(self, points: Array) -> Array:
+        """New inputs in the units of the clients' data."""
 
 
 @runtime_checkable

@@ -1,14 +1,13 @@
 """The task that the settings choose."""
 
-from functools import lru_cache
-
+from tagma.kept import kept
 from tagma.plugins import build
 from tagma.settings import Settings
 from tagma.tasks.models.model_choice import model_maker
 from tagma.tasks.task import Task
 
 
-@lru_cache(maxsize=32)
+@kept(maxsize=32)
 def task_of(settings: Settings) -> Task:
     """Built once per process and settings; tasks hold no client's data."""
     task: Task = build(

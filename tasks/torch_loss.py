@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+FOUND_THREADS: list[int] = []
+"""How many threads torch had before, as soon as that is known."""
+
+
 @cache
 def torch_on_one_thread() -> ModuleType:
     """Torch, imported when it is first needed; one thread, unless OMP_NUM_THREADS says more.
@@ -35,6 +39,7 @@ def torch_on_one_thread() -> ModuleType:
     """
     import torch
 
+    FOUND_THREADS.append(torch.get_num_threads())
     if not os.environ.get("OMP_NUM_THREADS"):
         torch.set_num_threads(1)
     return torch

@@ -19,6 +19,7 @@ three losses, and twice the time of torch alone where the model is tiny. Evaluat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
@@ -113,6 +114,18 @@ class TorchModule(ABC):
         """What the module makes of inputs, in evaluation mode."""
         with torch_on_one_thread().inference_mode():
             return self._said(model, buffers, inputs).cpu().numpy()
+
+    def predict(self, model: Array, buffers: Named, inputs: NDArray[Any]) -> Array:
+        """The same, by the name that tasks have for it."""
+        return self.outputs(model, buffers, inputs)
+
+    def loaded(self, model: Array, buffers: Named) -> "nn.Module":
+        """A module of its own with these arrays, in evaluation mode, on the processor."""
+        torch = torch_on_one_thread()
+        module = deepcopy(self._module).cpu()
+        arrays = self.state_dict(model, buffers).items()
+        module.load_state_dict({name: torch.tensor(array) for name, array in arrays})
+        return module.eval()
 
     def state_dict(self, model: Array, buffers: Named) -> dict[str, NDArray[Any]]:
         """All arrays as the module's `load_state_dict` takes them, second names included."""

@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import console, notices, say, warn
 from tagma.launch.listing import about
-from tagma.launch.progress_bar import ProgressBar
+from tagma.launch.progress_bar import Progress, ProgressBar
 from tagma.plugins import build
 from tagma.report.bench_headline import terminal_lines
 from tagma.report.bench_reading import read_bench
@@ -69,30 +69,41 @@ def main(name: str, arguments: Sequence[str]) -> None:
     notices.print(f"{plan.name}: checking {combinations} combinations ...", highlight=False)
     points = expand(plan)
     plan = with_metric(plan, points)
-    cells = {cell.key: cell for cell in _in_order(points)}
+    cells = cells_of(points)
     if options.dry_run:
         say(f"{plan.title}: {len(points)} cells, {len(cells)} runs, in {plan.folder}")
         return
+    notices.print(_engines(cells.values()), highlight=False)
+    command = shlex.join(["tagma", "bench", f"bench={name}", *options.overrides])
+    outcomes = run_grid(plan, points, command, ProgressBar(plan.name))
+    bench = read_bench(plan.folder)
+    say("\n".join(terminal_lines(bench, leaderboard(bench))))
+    say(f"report: {plan.folder / 'report.html'}")
+    for text in failures(outcomes.values()):
+        warn(text)
+    check_failures(outcomes.values())
+    if plan.gate:
+        found = found_by_gate(plan, points, outcomes)
+        console.print(gate_table(found))
+        check_findings(found)
+
+
+def run_grid(
+    plan: Plan, points: Sequence[GridPoint], command: str, progress: Progress
+) -> dict[str, Outcome]:
+    """Run the cells that are missing; the folder has all tables and the report afterwards."""
+    cells = cells_of(points)
     kept = cells_folder(plan.folder, "bench.folder=")
     _prepare_trackers(cells.values())
-    notices.print(_engines(cells.values()), highlight=False)
-    with ProgressBar(plan.name) as bar:
+    with progress as bar:
         ends = run_cells(
             list(cells.values()), kept, workers=_workers(plan, kept),
             progress=lambda counts: bar.show(*counts.shown),
         )  # fmt: skip
     outcomes = dict(zip(cells, ends, strict=True))
-    command = shlex.join(["tagma", "bench", f"bench={name}", *options.overrides])
     write_results(plan, points, outcomes, command)
-    report = write_bench_report(plan.folder)
-    bench = read_bench(plan.folder)
-    say("\n".join(terminal_lines(bench, leaderboard(bench))))
-    say(f"report: {report}")
-    _report_failures(ends)
-    if plan.gate:
-        found = _found(plan, points, outcomes)
-        console.print(gate_table(found))
-        check_findings(found)
+    write_bench_report(plan.folder)
+    return outcomes
 
 
 def known_grids() -> str:
@@ -100,11 +111,12 @@ def known_grids() -> str:
     return "\n".join(f"  {name:16} {about('bench', name)}" for name in choices("bench"))
 
 
-def _in_order(points: Sequence[GridPoint]) -> list[FederationCell]:
-    """The work: seed by seed, so that the first results are of the whole grid."""
+def cells_of(points: Sequence[GridPoint]) -> dict[str, FederationCell]:
+    """The work by its keys: seed by seed, so that the first results are of the whole grid."""
     seeds = list(dict.fromkeys(point.seed for point in points))
     by_seed = sorted(points, key=lambda point: seeds.index(point.seed))
-    return [c for point in by_seed for c in (point.cell, point.reference) if c is not None]
+    cells = (c for point in by_seed for c in (point.cell, point.reference) if c is not None)
+    return {cell.key: cell for cell in cells}
 
 
 def _engines(cells: Iterable[FederationCell]) -> str:
@@ -133,10 +145,15 @@ def _workers(plan: Plan, folder: Path) -> Workers:
     return LocalWorkers(plan.workers or os.cpu_count() or 1, folder, plan.timeout)
 
 
-def _report_failures(outcomes: Sequence[Outcome]) -> None:
+def failures(outcomes: Iterable[Outcome]) -> list[str]:
+    """The first cells that failed, a line each."""
     failed = [outcome for outcome in outcomes if outcome.result is None]
-    for outcome in failed[:_SHOWN]:
-        warn(f"{outcome.cell.method}, seed {outcome.cell.trial}: {outcome.error}")
+    return [f"{one.cell.method}, seed {one.cell.trial}: {one.error}" for one in failed[:_SHOWN]]
+
+
+def check_failures(outcomes: Collection[Outcome]) -> None:
+    """An error if any cell failed."""
+    failed = [outcome for outcome in outcomes if outcome.result is None]
     if failed:
         raise TagmaError(
             f"{len(failed)} of {len(outcomes)} cells failed (table.csv has the reasons); "
@@ -144,7 +161,7 @@ def _report_failures(outcomes: Sequence[Outcome]) -> None:
         )
 
 
-def _found(
+def found_by_gate(
     plan: Plan, points: Sequence[GridPoint], outcomes: Mapping[str, Outcome]
 ) -> list[Finding]:
     """What the gate finds; points of one combination follow each other, and all have results."""

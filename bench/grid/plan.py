@@ -23,6 +23,8 @@ from tagma.tasks.task import Better
 
 MISCLUSTERING = "misclustering"
 _FOLDER = Path("outputs") / "bench"
+_UNNAMED = "grid"
+"""What a grid is called that comes from no file."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,10 @@ class Plan:
         return prod(len(axis.values) for axis in self.axes) * len(self.seeds)
 
 
-def read_plan(name: str, arguments: Sequence[str]) -> Plan:
-    """The grid of a file, with the arguments of the command line."""
-    values, own = _file_values(name), list[Override]()
+def read_plan(grid: str | Mapping[str, Any], arguments: Sequence[str]) -> Plan:
+    """The grid of a file, or of what a file would say, with the arguments of the command line."""
+    name = grid if isinstance(grid, str) else _UNNAMED
+    values, own = _file_values(grid), list[Override]()
     for text in arguments:
         override = _parsed(text)
         key = override.key_or_group
@@ -113,8 +116,10 @@ def _of_a_grid(
     """The settings of a grid; a file may leave out those that have a default."""
 
 
-def _file_values(name: str) -> dict[str, Any]:
+def _file_values(name: str | Mapping[str, Any]) -> dict[str, Any]:
     """What a file says: one of conf/bench by its name, any other by its path."""
+    if not isinstance(name, str):
+        return _with_axes(_UNNAMED, dict(name))
     path = Path(name) if name.endswith((".yaml", ".yml")) else CONF / "bench" / f"{name}.yaml"
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -126,6 +131,10 @@ def _file_values(name: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         problem = " ".join(str(error).split())
         raise SettingError("bench", name, f"is not YAML ({problem})") from None
+    return _with_axes(name, values)
+
+
+def _with_axes(name: str, values: Any) -> dict[str, Any]:
     if (
         not isinstance(values, dict)
         or not isinstance(values.get("axes"), dict)

@@ -25,14 +25,15 @@ from tagma.server.results.principal_plane import places_on, principal_plane
 from tagma.server.results.recorder import Recorder
 from tagma.server.results.scores import Score
 from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.tasks.supervised import Supervised
 from tagma.tasks.task import Task, WithStateDict, layout_of
 
-METRICS, HISTORY, CLUSTERS, MODELS = (
-    "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
+METRICS, HISTORY, CLUSTERS, MODELS, INPUTS = (
+    "metrics.json", "history.csv", "clusters.csv", "models.safetensors", "inputs.json",
 )  # fmt: skip
 FIGURES = ("misclustering", "error", "strips", "clients", "losses")
 RESULTS = (
-    *(METRICS, HISTORY, CLUSTERS, MODELS, "report.html"),
+    *(METRICS, HISTORY, CLUSTERS, MODELS, INPUTS, "report.html"),
     *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("svg", "csv")),
 )
 """Every file that a run leaves, but for logs and settings."""
@@ -159,8 +160,8 @@ def write_models(
 ) -> None:
     """models.safetensors: all models as vectors, and each by the names of its arrays.
 
-    The arrays of model k are called `k/NAME`, where a model has more than one: what a torch
-    module's `load_state_dict` takes.
+    The arrays of model k are called `k/NAME`: what a torch module's `load_state_dict` takes, if the
+    format is called `pt`.
     """
     layout = layout_of(task)
     named = task.state_dict if isinstance(task, WithStateDict) else layout.named
@@ -169,13 +170,20 @@ def write_models(
         tensors["centres"] = found.clustering.centres
     if drawn is not None:
         tensors |= {"projection": drawn.directions, "origin": drawn.origin}
-    if len(layout.parts) > 1:
-        for k, model in enumerate(models):
-            own = named(model, buffers[min(k, len(buffers) - 1)])
-            tensors |= {f"{k}/{name}": array for name, array in own.items()}
+    for k, model in enumerate(models):
+        own = named(model, buffers[min(k, len(buffers) - 1)] if buffers else {})
+        tensors |= {f"{k}/{name}": array for name, array in own.items()}
     # Not `save_file`, whose errors are not OSErrors when the disk is full.
-    content = save({name: np.asarray(array, order="C") for name, array in tensors.items()})
-    (folder / MODELS).write_bytes(content)
+    arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
+    kind = "pt" if isinstance(task, WithStateDict) else "np"
+    (folder / MODELS).write_bytes(save(arrays, {"format": kind}))
+
+
+def write_inputs(folder: Path, task: Task) -> None:
+    """inputs.json, where a task knows how raw examples become what its models take."""
+    if isinstance(task, Supervised):
+        text = json.dumps(task.preparation.described(), allow_nan=False)
+        (folder / INPUTS).write_text(text + "\n", encoding="utf-8")
 
 
 def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:

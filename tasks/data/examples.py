@@ -35,6 +35,10 @@ class Examples:
     """The rows that whoever made the data keeps for tests; None: nobody has said."""
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     """Other values of every example, by which clients or clusters can be told apart."""
+    features: tuple[str, ...] | None = None
+    """The names of the inputs, where they have some."""
+    target: str | None = None
+    """The name of the targets, where they have one."""
 
     def __len__(self) -> int:
         return len(self.targets)

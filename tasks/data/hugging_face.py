@@ -12,7 +12,6 @@ without a network. Its partitions become the clients: the column `partition` of 
 import os
 from collections.abc import Mapping
 from contextlib import contextmanager, redirect_stderr
-from functools import lru_cache
 from io import StringIO
 from typing import Any
 
@@ -21,6 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tagma.errors import SettingError
+from tagma.kept import kept
 from tagma.plugins import TARGET, locate
 from tagma.tasks.progress_log import log
 
@@ -29,7 +29,7 @@ _SPLIT = "train"
 _OFFLINE = "HF_HUB_OFFLINE"
 
 
-@lru_cache(maxsize=2)
+@kept(maxsize=2)
 def partitions(dataset: str, partitioner: str) -> list[Any]:
     """The partitions, by two groups of settings as JSON texts."""
     import json

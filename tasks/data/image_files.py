@@ -12,7 +12,6 @@ Bytes stay bytes. A source is read once in a process.
 
 import zlib
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -23,6 +22,7 @@ from sklearn.datasets import load_digits
 
 from tagma.arrays import Labels
 from tagma.errors import SettingError
+from tagma.kept import kept
 from tagma.tasks.data.examples import Examples, classes_of
 from tagma.tasks.data.idx_files import is_idx_folder, read_idx_folder
 from tagma.tasks.data.npz_file import open_npz
@@ -45,40 +45,57 @@ _MOST_PIXELS = 2**24
 """Of one image in a folder."""
 _CHANNELS = (1, 3, 4)
 _DAMAGED = (ValueError, OverflowError, EOFError, OSError, KeyError, BadZipFile, zlib.error)
-Pairs = dict[str, tuple[NDArray[Any], NDArray[Any]]]
+Pairs = dict[str, tuple[NDArray[Any], Any]]
 """Images and labels by part, `train` and maybe `test`."""
 
 
-@lru_cache(maxsize=8)
+@kept(maxsize=8)
 def read_images(data: str, classes: tuple[str, ...] | None = None) -> Examples:
     """The images that `task.data` names; of these classes, where they are known."""
     if data == DIGITS:
-        found = load_digits()
-        return Examples(
-            found.images.astype(np.uint8)[:, None], found.target.astype(np.int64),
-            tuple("0123456789"), scale=16.0,
-        )  # fmt: skip
+        images, targets = _digits()
+        return Examples(images, targets, tuple("0123456789"), scale=16.0)
+    return labelled(data, _pairs(data), classes)
+
+
+def images_of(data: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """All images of a source, shape (N, channels, height, width), and their labels, if any."""
+    if data == DIGITS:
+        return _digits()
+    pairs = _pairs(data, unlabelled=True)
+    labels = [part for _, part in pairs.values() if part is not None]
+    images = np.concatenate([channels_first(part) for part, _ in pairs.values()])
+    return images, np.concatenate(labels).reshape(-1) if len(labels) == len(pairs) else None
+
+
+def _digits() -> tuple[NDArray[Any], NDArray[Any]]:
+    found = load_digits()
+    return found.images.astype(np.uint8)[:, None], found.target.astype(np.int64)
+
+
+def _pairs(data: str, *, unlabelled: bool = False) -> Pairs:
+    """What is there; labels are None where there may be none and there are none."""
     path = Path(data).expanduser()
     try:
         if path.is_dir():
-            pairs = read_idx_folder(path) if is_idx_folder(path) else _folders(path)
-        elif path.suffix == ".npz":
-            pairs = _npz(path)
-        elif path.exists():
+            if is_idx_folder(path):
+                return read_idx_folder(path)
+            return _loose(path) if unlabelled and not _has_folders(path) else _folders(path)
+        if path.suffix == ".npz":
+            return _npz(path, unlabelled)
+        if path.exists():
             raise ValueError("must be a folder or an npz file")
-        else:
-            raise ValueError("there is no such folder or file; or use digits")
+        raise ValueError("there is no such folder or file; or use digits")
     except MemoryError as error:
         raise SettingError(KEY, data, f"does not fit into memory ({error})") from None
     except _DAMAGED as error:
         reason = " ".join(str(error).split())
         raise SettingError(KEY, data, f"cannot be read as images: {reason}") from None
-    return labelled(data, pairs, classes)
 
 
 def labelled(data: str, pairs: Pairs, known: tuple[str, ...] | None) -> Examples:
     """Training and test images, one after the other."""
-    images = np.concatenate([_channels_first(part) for part, _ in pairs.values()])
+    images = np.concatenate([channels_first(part) for part, _ in pairs.values()])
     labels = np.concatenate([np.asarray(part).reshape(-1) for _, part in pairs.values()])
     if len(images) != len(labels) or not len(images):
         raise SettingError(KEY, data, f"has {len(images)} images and {len(labels)} labels")
@@ -92,7 +109,7 @@ def labelled(data: str, pairs: Pairs, known: tuple[str, ...] | None) -> Examples
     return Examples(images, targets, classes, scale=scale, held_out=held_out)
 
 
-def _channels_first(images: NDArray[Any]) -> NDArray[Any]:
+def channels_first(images: NDArray[Any]) -> NDArray[Any]:
     """Shape (N, channels, height, width)."""
     if images.dtype.kind == "f":
         images = images.astype(np.float32, copy=False)
@@ -114,13 +131,15 @@ def _channels_first(images: NDArray[Any]) -> NDArray[Any]:
     return images
 
 
-def _npz(path: Path) -> Pairs:
+def _npz(path: Path, unlabelled: bool = False) -> Pairs:
     found: Pairs = {}
     with open_npz(path) as file:
         for part, names in _PARTS.items():
             chosen = [next((n for n in same if n in file.files), None) for same in names]
             if all(chosen):
                 found[part] = file[str(chosen[0])], file[str(chosen[1])]
+            elif chosen[0] and unlabelled:
+                found[part] = file[chosen[0]], None
             elif part == "train":
                 known = ", ".join(file.files[:8]) or "nothing"
                 raise ValueError(f"needs inputs and targets, has {known}")
@@ -132,6 +151,21 @@ def _folders(folder: Path) -> Pairs:
     if top == ["test", "train"]:
         return {part: _classes(folder / part) for part in ("train", "test")}
     return {"train": _classes(folder)}
+
+
+def _has_folders(folder: Path) -> bool:
+    return any(each.is_dir() and not each.name.startswith(".") for each in folder.iterdir())
+
+
+def _loose(folder: Path) -> Pairs:
+    """The images in a folder, by their names, of which nobody knows the classes."""
+    files = sorted(each for each in folder.iterdir() if each.is_file() and each.name[0] != ".")
+    images: list[NDArray[Any]] = []
+    for file in files:
+        images.append(_image(file, images[0] if images else None))
+    if not images:
+        raise ValueError("holds no images")
+    return {"train": (np.array(images), None)}
 
 
 def _classes(folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:

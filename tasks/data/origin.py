@@ -17,6 +17,7 @@ from tagma.tasks.data.examples import Examples
 from tagma.tasks.data.holdings import Holdings
 from tagma.tasks.data.hugging_face import PARTITION, partitions, rows_of_partitions
 from tagma.tasks.data.own_files import CLIENT, OwnFiles
+from tagma.tasks.data.preparation import Preparation
 from tagma.tasks.data.spread import HeldOut, Spread
 from tagma.tasks.models.model import Kind, Problem
 
@@ -41,9 +42,12 @@ class Origin:
     inputs: tuple[int, ...] | None = None
     """The shape of an input, where there is none to look at."""
     scaling: Scaling = "none"
+    features: tuple[str, ...] | None = None
+    target: str | None = None
+    """Columns, where the settings name them."""
 
-    def spread(self, holding: Mapping[str, Any]) -> tuple[Spread, Problem]:
-        """Who holds what, by the settings of `Holdings`, and what is to be predicted."""
+    def spread(self, holding: Mapping[str, Any]) -> tuple[Spread, Preparation]:
+        """Who holds what, by the settings of `Holdings`, and what is to be predicted from what."""
         self._check()
         if self.dataset is not None:
             return self._of_examples(*self._partitioned(holding))
@@ -61,9 +65,12 @@ class Origin:
             raise SettingError(
                 KEY, None, "must be there; for nodes that have their own, set task.inputs"
             )
-        first = self.inputs if own is None else self.read(files.path_of(0), self.known).shape
-        assert first is not None
-        return files, self._problem(first, self.known or ())
+        if own is not None:
+            first = self.read(files.path_of(0), self.known)
+            return files, Preparation.of(first, self._problem(first.shape, self.known or ()))
+        assert self.inputs is not None
+        problem = self._problem(self.inputs, self.known or ())
+        return files, Preparation.unseen(problem, self.known or (), self.features, self.target)
 
     def files(self, clients: int, held_out: HeldOut, path: str | None) -> OwnFiles:
         """A file for each client; `path` may have its number in it."""
@@ -100,12 +107,13 @@ class Origin:
 
     def _of_examples(
         self, examples: Examples, holding: Mapping[str, Any]
-    ) -> tuple[Spread, Problem]:
+    ) -> tuple[Spread, Preparation]:
         holdings = Holdings(examples, self.seed, **holding)
         if self.scaling != "none":
-            scaled = _scaled(examples, holdings.train_rows, self.scaling)
-            holdings = replace(holdings, examples=scaled)
-        return holdings, self._problem(examples.shape, examples.classes)
+            examples = _scaled(examples, holdings.train_rows, self.scaling)
+            holdings = replace(holdings, examples=examples)
+        problem = self._problem(examples.shape, examples.classes)
+        return holdings, Preparation.of(examples, problem)
 
     def _problem(self, shape: tuple[int, ...], classes: tuple[str, ...]) -> Problem:
         outputs = len(classes) if self.kind == "classification" else 1

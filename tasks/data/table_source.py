@@ -13,7 +13,6 @@ that is not finite are errors that say where, in columns that are used.
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -26,6 +25,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from tagma.errors import SettingError
+from tagma.kept import kept
 from tagma.tasks.data.npz_file import open_npz
 
 KEY = "task.data"
@@ -43,6 +43,8 @@ class Table:
     matrix: NDArray[Any] | None = None
     target: str | None = None
     """The column to be predicted, where the file says which."""
+    sparse: bool = False
+    """Whether the matrix may lack columns at its end that are 0."""
 
     def names(self) -> str:
         """The first columns, for messages."""
@@ -62,11 +64,23 @@ class Table:
             raise SettingError(key, name, said)
         return values
 
+    def feature_names(
+        self, names: Sequence[str] | None, without: Sequence[str]
+    ) -> Sequence[str] | None:
+        """The columns that are features: all but those `without`, if none are named.
+
+        None for a matrix, whose columns have no names.
+        """
+        if names is None and self.matrix is None:
+            return [name for name in self.columns if name not in without]
+        return names
+
     def features(self, names: Sequence[str] | None, without: Sequence[str]) -> NDArray[Any]:
         """Some columns as a matrix (N, d); all but those `without`, if none are named."""
-        if names is None and self.matrix is not None:
+        chosen = self.feature_names(names, without)
+        if chosen is None:
+            assert self.matrix is not None
             return self.matrix
-        chosen = [name for name in self.columns if name not in without] if names is None else names
         if not chosen:
             raise SettingError("task.features", names, f"there is none; there are {self.names()}")
         found = []
@@ -82,9 +96,14 @@ class Table:
         return np.column_stack(found).astype(np.float64, copy=False)
 
 
-@lru_cache(maxsize=4)
+@kept(maxsize=4)
 def read_table(data: str) -> Table:
-    """The table that `task.data` names."""
+    """The table that `task.data` names, read once."""
+    return table_of(data)
+
+
+def table_of(data: str) -> Table:
+    """The table in a file."""
     path = Path(data).expanduser()
     if not path.is_file():
         raise SettingError(KEY, data, "there is no such file")
@@ -181,4 +200,4 @@ def _svmlight(path: Path) -> Table:
     columns = {"label": labels.astype(np.float64)}
     if len(queries) == len(labels):
         columns["qid"] = queries.astype(np.float64)
-    return Table(columns, sparse.toarray(), "label")
+    return Table(columns, sparse.toarray(), "label", sparse=True)

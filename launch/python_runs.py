@@ -1,0 +1,186 @@
+"""`tagma.run`, `tagma.resume` and `tagma.load`: runs from Python, as the command makes them.
+
+One run at a time: threads that call take turns. The process is left as it was found.
+"""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+from omegaconf import OmegaConf
+
+from tagma.choices import SEARCHPATH
+from tagma.errors import TagmaError, TagmaWarning
+from tagma.kept import forget
+from tagma.launch import run as command
+from tagma.launch.finished_run import Run
+from tagma.launch.left_as_found import left_as_found, logged_to
+from tagma.launch.progress_line import ProgressLine
+from tagma.launch.resume import settings_to_resume
+from tagma.override import key_of
+from tagma.override_hints import refuse_parts
+from tagma.server.checkpoint import can_be_resumed
+from tagma.settings import Settings, compose, composed
+
+_FOLDER = "hydra.run.dir"
+
+
+def run(
+    *settings: str,
+    engine: str | None = None,
+    folder: str | Path | None = None,
+    overwrite: bool = False,
+    progress: bool = True,
+) -> Run:
+    """One federation, with settings as on the command line: `tagma.run("attack=alie", "seed=3")`.
+
+    The results go to `folder`, or to outputs/DATE/TIME. One that holds a run already is an error,
+    unless `overwrite`. What is allowed but unwise is a `TagmaWarning`; mistakes are a `TagmaError`
+    before anything is written.
+    """
+    notify = warner(sys._getframe(1))
+    with left_as_found(own_modules=True):
+        forget()
+        overrides, named = _overrides(settings, engine)
+        chosen = compose(overrides)
+        if chosen.resume:
+            raise TagmaError("resume=true: use tagma.resume(folder)")
+        command.check(chosen)
+        place = _place(folder if folder is not None else chosen.output or named, overwrite)
+        _write_settings(place, chosen)
+        return _played(chosen, place, notify, progress=progress, trust=True)
+
+
+def resume(
+    folder: str | Path,
+    *settings: str,
+    engine: str | None = None,
+    trust: bool = False,
+    progress: bool = True,
+) -> Run:
+    """Go on with a run that broke off, as `tagma resume` does."""
+    notify = warner(sys._getframe(1))
+    with left_as_found(own_modules=trust):
+        forget()
+        overrides, named = _overrides(settings, engine)
+        if named is not None:
+            raise TagmaError(f"{_FOLDER}={named}: the run goes on in its own folder")
+        place = Path(folder)
+        chosen = settings_to_resume(place, overrides, trust=trust, notify=notify)
+        return _played(chosen, place, notify, progress=progress, trust=trust)
+
+
+def load(folder: str | Path, *, trust: bool = False) -> Run:
+    """A finished run, of this process or of anybody.
+
+    What its settings name outside of Tagma is imported only with `trust`, and only when `predict`,
+    `assign` or `export` need it.
+    """
+    with left_as_found(own_modules=False):
+        return Run(folder, trust=trust)
+
+
+def _played(
+    settings: Settings,
+    folder: Path,
+    notify: Callable[[str], None],
+    *,
+    progress: bool,
+    trust: bool,
+) -> Run:
+    with _how_to_go_on(folder), logged_to(folder / "run.log"):
+        line = ProgressLine("rounds", wanted=progress)
+        command.run(settings, folder, notify=notify, progress=line)
+    return Run(folder, trust=trust)
+
+
+@contextmanager
+def _how_to_go_on(folder: Path) -> Iterator[None]:
+    """Whatever ends a run early, Ctrl-C as well, is told how to go on."""
+    try:
+        yield
+    except BaseException as end:
+        if can_be_resumed(folder):
+            end.add_note(f"go on from the last round with: tagma.resume({str(folder)!r})")
+        raise
+
+
+def warner(frame: Any) -> Callable[[str], None]:
+    """Warnings about the line of a frame: that which called Tagma."""
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+
+    def warn(message: str) -> None:
+        warnings.warn_explicit(message, TagmaWarning, file, line, registry=registry)
+
+    return warn
+
+
+def checked_texts(settings: Sequence[str]) -> list[str]:
+    """Settings as texts, and nothing else."""
+    for text in settings:
+        if not isinstance(text, str):
+            raise TagmaError(f'{text!r}: settings are texts, such as "attack=alie"')
+        if text.startswith("-"):
+            raise TagmaError(f"{text}: options of the command have no place here")
+    return list(settings)
+
+
+def _overrides(settings: Sequence[str], engine: str | None) -> tuple[list[str], str | None]:
+    """The settings of a run, and the folder if one of them names it."""
+    texts = checked_texts(settings)
+    refuse_parts(texts)
+    folder = None
+    found = []
+    for text in texts:
+        key = key_of(text)
+        if key == _FOLDER:
+            folder = text.partition("=")[2]
+        elif key.startswith("hydra.") and key != SEARCHPATH:
+            raise TagmaError(f"{text}: is for the command only")
+        else:
+            found.append(text)
+    if engine is not None:
+        if any(key_of(text) == "engine" for text in found):
+            raise TagmaError(f"engine={engine}: is among the settings, too; say it once")
+        found.append(f"engine={engine}")
+    return found, folder
+
+
+def _place(folder: str | Path | None, overwrite: bool) -> Path:
+    """The folder for the results, which is there afterwards."""
+    if folder is not None:
+        place = Path(folder)
+        if not overwrite and command.holds_a_run(place):
+            raise TagmaError(f"{place}: holds a run already; name another folder or overwrite=True")
+        return _made(place, exist_ok=True)
+    day = Path("outputs") / f"{datetime.now():%Y-%m-%d}"
+    number, time = 1, f"{datetime.now():%H-%M-%S}"
+    while (place := day / (time if number == 1 else f"{time}-{number}")).exists():
+        number += 1
+    return _made(place, exist_ok=False)
+
+
+def _made(place: Path, *, exist_ok: bool) -> Path:
+    try:
+        place.mkdir(parents=True, exist_ok=exist_ok)
+    except OSError as problem:
+        raise TagmaError(f"{place}: cannot be made ({problem.strerror})") from None
+    return place
+
+
+def _write_settings(folder: Path, settings: Settings) -> None:
+    """The folder `.hydra`, as Hydra leaves it for the command."""
+    of_hydra = [text for text in settings.overrides if key_of(text) == SEARCHPATH]
+    own = [text for text in settings.overrides if text not in of_hydra]
+    about = {"hydra": {"run": {"dir": str(folder)}, "overrides": {"hydra": of_hydra, "task": own}}}
+    config: Any = OmegaConf.to_container(composed(settings.overrides), resolve=True)
+    place = _made(folder / ".hydra", exist_ok=True)
+    for name, values in (("config", config), ("hydra", about), ("overrides", own)):
+        text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+        (place / f"{name}.yaml").write_text(text, encoding="utf-8")
