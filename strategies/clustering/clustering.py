@@ -51,9 +51,10 @@ class Clustering:
         """
         result = np.full(self.k, np.nan)
         for k in range(self.k):
-            rows = vectors[(self.labels == k) & ~self.trimmed]
-            if len(rows):
-                result[k] = np.sqrt(((rows - self.centres[k]) ** 2).mean())
+            rows = np.flatnonzero((self.labels == k) & ~self.trimmed)
+            if len(rows):  # one at a time: all differences together are as large as the vectors
+                squares = sum(np.square(vectors[row] - self.centres[k]).sum() for row in rows)
+                result[k] = np.sqrt(squares / (len(rows) * vectors.shape[1]))
         return result
 
 

@@ -17,6 +17,7 @@ majority of Byzantine clients that answer like an honest cluster with its own no
 these: nobody could tell, from such replies alone, who lies. Cost O(m^2 d).
 """
 
+from collections.abc import Iterable
 from math import sqrt
 
 import numpy as np
@@ -58,16 +59,16 @@ def suspicions(
     `local_models` the local models that were clustered. `tolerance` is the share of Byzantine
     clients that the aggregation tolerates.
     """
-    members = [replies[labels == k] for k in range(clustering.k)]
-    noise = _noise(members)
-    found = [_of_replies(rows, noise, tolerance) for rows in members]
+    clusters = range(clustering.k)
+    noise = _noise(replies[labels == k] for k in clusters)
+    found = [_of_replies(replies[labels == k], noise, tolerance) for k in clusters]
     for cluster in _led_away(clustering, local_models, models):
         if found[cluster] is None:
             found[cluster] = "its model was led away from its clients' local models"
     return found
 
 
-def _noise(members: list[Array]) -> float:
+def _noise(members: Iterable[Array]) -> float:
     """The standard deviation of an honest reply's entries."""
     scales = []
     for rows in members:
