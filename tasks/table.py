@@ -89,6 +89,8 @@ def _examples(
     chosen = target or table.target
     if chosen is None:
         raise SettingError("task.target", None, f"name the column to predict: {table.names()}")
+    if features is not None and chosen in features:
+        raise SettingError("task.features", chosen, "is the target, and cannot predict itself")
     values = table.column(chosen, "task.target")
     inputs = table.features(features, (chosen, *others))
     named = table.feature_names(features, (chosen, *others))

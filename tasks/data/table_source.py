@@ -26,6 +26,7 @@ from sklearn.datasets import load_svmlight_file
 
 from tagma.errors import SettingError
 from tagma.kept import kept
+from tagma.tasks.data.examples import LARGEST
 from tagma.tasks.data.npz_file import open_npz
 
 KEY = "task.data"
@@ -33,6 +34,8 @@ _DAMAGED = (ValueError, OverflowError, EOFError, OSError, KeyError, BadZipFile, 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
 _FEW = 8
+_MOST = 2**32
+"""Numbers of a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,10 @@ class Table:
             row, more = int(missing.argmax()) + 1, int(missing.sum()) - 1
             also = f" and {more} more" if more else ""
             said = f"is empty or not finite in row {row}{also}; fill or drop such rows"
+            raise SettingError(key, name, said)
+        if values.dtype.kind == "f" and (too_large := np.abs(values) > LARGEST).any():
+            row = int(too_large.argmax())
+            said = f"holds {values[row]:g} in row {row + 1}, too large to compute with; rescale it"
             raise SettingError(key, name, said)
         return values
 
@@ -132,9 +139,11 @@ def _check(data: str, table: Table) -> None:
     lengths = {len(values) for values in table.columns.values()}
     if lengths in (set(), {0}):
         raise SettingError(KEY, data, "has no rows")
-    if table.matrix is not None and not np.isfinite(table.matrix).all():
-        row = int((~np.isfinite(table.matrix)).any(axis=1).argmax()) + 1
-        raise SettingError(KEY, data, f"has an input that is not finite in row {row}")
+    if table.matrix is not None and (bad := ~(np.abs(table.matrix) <= LARGEST)).any():
+        row = int(bad.any(axis=1).argmax()) + 1
+        raise SettingError(
+            KEY, data, f"has an input that is not finite, or too large, in row {row}"
+        )
 
 
 def _csv(path: Path) -> pa.Table:
@@ -197,6 +206,8 @@ def _npz(path: Path) -> Table:
 def _svmlight(path: Path) -> Table:
     sparse: csr_array
     sparse, labels, queries = load_svmlight_file(str(path), dtype=np.float32, query_id=True)
+    if sparse.shape[0] * sparse.shape[1] > _MOST:
+        raise ValueError(f"{sparse.shape[0]} rows of {sparse.shape[1]} features are too many")
     columns = {"label": labels.astype(np.float64)}
     if len(queries) == len(labels):
         columns["qid"] = queries.astype(np.float64)
