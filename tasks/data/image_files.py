@@ -10,11 +10,9 @@
 Bytes stay bytes. A source is read once in a process.
 """
 
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +23,7 @@ from tagma.errors import SettingError
 from tagma.kept import kept
 from tagma.tasks.data.examples import LARGEST, Examples, classes_of
 from tagma.tasks.data.idx_files import is_idx_folder, read_idx_folder
-from tagma.tasks.data.npz_file import open_npz
+from tagma.tasks.data.npz_file import DAMAGED, open_npz
 
 KEY = "task.data"
 DIGITS = "digits"
@@ -44,7 +42,6 @@ _PARTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 _MOST_PIXELS = 2**24
 """Of one image in a folder."""
 _CHANNELS = (1, 3, 4)
-_DAMAGED = (ValueError, OverflowError, EOFError, OSError, KeyError, BadZipFile, zlib.error)
 Pairs = dict[str, tuple[NDArray[Any], Any]]
 """Images and labels by part, `train` and maybe `test`."""
 
@@ -88,7 +85,7 @@ def _pairs(data: str, *, unlabelled: bool = False) -> Pairs:
         raise ValueError("there is no such folder or file; or use digits")
     except MemoryError as error:
         raise SettingError(KEY, data, f"does not fit into memory ({error})") from None
-    except _DAMAGED as error:
+    except DAMAGED as error:
         reason = " ".join(str(error).split())
         raise SettingError(KEY, data, f"cannot be read as images: {reason}") from None
 

@@ -3,19 +3,17 @@
 Targets may be missing. Nothing is kept: a file may be another one the next time.
 """
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagma.errors import SettingError, TagmaError
 from tagma.tasks.data.image_files import channels_first, images_of
-from tagma.tasks.data.npz_file import open_npz
+from tagma.tasks.data.npz_file import DAMAGED, open_npz
 from tagma.tasks.data.preparation import Preparation
 from tagma.tasks.data.table_source import Table, table_of
 
@@ -105,7 +103,7 @@ def _arrays_of(path: Path, preparation: Preparation | None) -> RawExamples | Non
             names = _TARGETS if target is None else (target,)
             found = next((name for name in names if name in file.files), None)
             return RawExamples(file[inputs], None if found is None else file[found])
-    except (ValueError, OSError, KeyError, EOFError, BadZipFile, zlib.error) as problem:
+    except DAMAGED as problem:
         raise ValueError(f"cannot be read as examples ({problem})") from None
 
 

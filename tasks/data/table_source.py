@@ -10,12 +10,10 @@ Nothing is unpickled; nothing is guessed: an empty cell, text where numbers are 
 that is not finite are errors that say where, in columns that are used.
 """
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -27,10 +25,9 @@ from sklearn.datasets import load_svmlight_file
 from tagma.errors import SettingError
 from tagma.kept import kept
 from tagma.tasks.data.examples import LARGEST
-from tagma.tasks.data.npz_file import open_npz
+from tagma.tasks.data.npz_file import DAMAGED, open_npz
 
 KEY = "task.data"
-_DAMAGED = (ValueError, OverflowError, EOFError, OSError, KeyError, BadZipFile, zlib.error)
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
 _FEW = 8
@@ -128,7 +125,7 @@ def table_of(data: str) -> Table:
             table = _svmlight(path)
     except MemoryError as error:
         raise SettingError(KEY, data, f"does not fit into memory ({error})") from None
-    except (*_DAMAGED, pa.ArrowException) as error:
+    except (*DAMAGED, pa.ArrowException) as error:
         reason = " ".join(str(error).split())
         raise SettingError(KEY, data, f"cannot be read as a table: {reason}") from None
     _check(data, table)
