@@ -115,10 +115,8 @@ def _of_table(table: Table, preparation: Preparation | None) -> RawExamples:
     if names is not None and table.matrix is not None:
         raise ValueError(f"holds a matrix, and needs columns: {', '.join(names[:8])}")
     targets = None if target is None else table.column(target, "target")
-    inputs = table.features(names, (target,) if target else ())
-    if table.sparse and preparation is not None and inputs.shape[1] < preparation.shape[0]:
-        missing = preparation.shape[0] - inputs.shape[1]
-        inputs = np.pad(inputs, ((0, 0), (0, missing)))
+    width = None if preparation is None else preparation.shape[0]
+    inputs = table.features(names, (target,) if target else (), width)
     return RawExamples(inputs, targets)
 
 

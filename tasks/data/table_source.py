@@ -79,11 +79,19 @@ class Table:
             return [name for name in self.columns if name not in without]
         return names
 
-    def features(self, names: Sequence[str] | None, without: Sequence[str]) -> NDArray[Any]:
-        """Some columns as a matrix (N, d); all but those `without`, if none are named."""
+    def features(
+        self, names: Sequence[str] | None, without: Sequence[str], width: int | None = None
+    ) -> NDArray[Any]:
+        """Some columns as a matrix (N, d); all but those `without`, if none are named.
+
+        A sparse matrix gets the columns that it lacks for a `width`.
+        """
         chosen = self.feature_names(names, without)
         if chosen is None:
             assert self.matrix is not None
+            missing = (width or 0) - self.matrix.shape[1]
+            if self.sparse and missing > 0:
+                return np.pad(self.matrix, ((0, 0), (0, missing)))
             return self.matrix
         if not chosen:
             raise SettingError("task.features", names, f"there is none; there are {self.names()}")

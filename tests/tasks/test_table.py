@@ -170,6 +170,8 @@ def spoilt(file, old, new):
          "task.split=dirichlet: is for classifications"),
         ({"task__target": "age"}, "task.features=age: is the target"),
         ({"task__clusters_by": "labels", "task__clusters": 3}, "task.clusters=3: 2 classes have"),
+        ({"task__classes": ["yes", "yes"]}, "task.classes=.*yes.*: names a class twice"),
+        ({"task__inputs": 3}, "task.inputs=3: .*mine.csv has 2 features"),
         ({"model": "linear"}, "predicts numbers; for classes use model=softmax"),
         ({"model": "cnn"}, "needs images"),
         ({"task__partitioner___target_": "a.B"}, "task.dataset goes with task.partitioner"),
@@ -217,6 +219,18 @@ def test_large_numbers_are_classes_by_their_own_names(file):
     close = file.with_name("close.csv")
     close.write_text(file.read_text().replace(",123456", ",0.123456"))
     assert make(close).preparation.classes == ("0.1234567", "0.1234568")
+
+
+def test_an_svmlight_file_may_lack_the_last_features(tmp_path):
+    (tmp_path / "0.txt").write_text("1 1:2 3:5\n0 1:1\n" * 4)
+    (tmp_path / "1.txt").write_text("1 1:7\n0 1:6\n" * 4)
+    options = {"task__target": None, "task__features": None, "task__classes": [0, 1]}
+    task = make(
+        f"{tmp_path}/{{client}}.txt", **options, task__scaling="none", task__clients=2,
+        task__inputs=3,
+    )  # fmt: skip
+    assert sorted(map(tuple, task.train(1).inputs.tolist()))[0] == (6, 0, 0)
+    assert task.train(0).inputs.shape[1] == 3
 
 
 def test_a_matrix_that_is_too_large_or_holds_what_is_too_large_is_refused(tmp_path):
