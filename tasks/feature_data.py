@@ -10,10 +10,8 @@ A file is read once in a process. An svmlight file of N lines with z entries nee
 for them beside the matrix of 4 N d bytes. Nothing is unpickled.
 """
 
-import zlib
 from pathlib import Path
 from typing import Any, Literal
-from zipfile import BadZipFile
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,6 +19,7 @@ from sklearn.datasets import load_digits, load_svmlight_file
 
 from tagma.errors import SettingError
 from tagma.kept import kept
+from tagma.tasks.data.npz_file import DAMAGED, open_npz
 from tagma.tasks.pairwise_distances import Features
 
 Scaling = Literal["none", "standard", "unit"]
@@ -65,14 +64,14 @@ def _read(data: str) -> Features:
         return _npz(path) if path.suffix == ".npz" else _svmlight(path)
     except MemoryError as error:
         raise SettingError(_KEY, data, f"does not fit into memory ({error})") from None
-    except (ValueError, OverflowError, EOFError, OSError, BadZipFile, zlib.error) as error:
+    except DAMAGED as error:
         kind = "npz" if path.suffix == ".npz" else "svmlight"
         reason = " ".join(str(error).split())
         raise SettingError(_KEY, data, f"cannot be read as {kind}: {reason}") from None
 
 
 def _npz(path: Path) -> Features:
-    with np.load(path, allow_pickle=False) as file:
+    with open_npz(path) as file:
         names = ["X"] if "X" in file.files else file.files
         found: list[np.ndarray[Any, Any]] = [file[name] for name in names]
     matrices = [array for array in found if array.ndim == 2]

@@ -53,7 +53,7 @@ class TableTask(Supervised):
     ) -> None:
         named = None if features is None else tuple(features)
         others = tuple(name for name in (client_column, cluster_column) if name is not None)
-        columns = kind, target, named, others
+        columns = kind, target, named, others, inputs
 
         @lru_cache(maxsize=4)
         def read(path: str, known: tuple[str, ...] | None) -> Examples:
@@ -83,14 +83,19 @@ def _examples(
     target: str | None,
     features: tuple[str, ...] | None,
     others: tuple[str, ...],
+    width: int | None,
     known: tuple[str, ...] | None,
 ) -> Examples:
     """The rows of a table as examples; the other columns tell clients or clusters apart."""
     chosen = target or table.target
     if chosen is None:
         raise SettingError("task.target", None, f"name the column to predict: {table.names()}")
+    if features is not None and chosen in features:
+        raise SettingError("task.features", chosen, "is the target, and cannot predict itself")
     values = table.column(chosen, "task.target")
-    inputs = table.features(features, (chosen, *others))
+    inputs = table.features(features, (chosen, *others), width)
+    if width not in (None, inputs.shape[1]):
+        raise SettingError("task.inputs", width, f"{name} has {inputs.shape[1]} features")
     named = table.feature_names(features, (chosen, *others))
     names = None if named is None else tuple(named)
     columns = {other: values for other, values in table.columns.items() if other != chosen}

@@ -9,7 +9,8 @@ or such a step of an optimiser of torch (`tagma.client.training`); the answer is
 needs the task's gradient on some of its rows and nothing more, so it works for every task. With a
 constant step it ends at a distance of the order of the step from the minimiser; with decay = 1 and
 enough epochs it converges. `step` must be below 2 over the largest curvature of a batch, which for
-N(0, I_d) inputs and b examples is about (1 + sqrt(d / b))^2.
+N(0, I_d) inputs and b examples is about (1 + sqrt(d / b))^2. With step = auto it is 1 over that of
+all examples.
 
 Cost: an epoch costs one gradient of all examples, O(n d) for a linear model.
 """
@@ -19,11 +20,12 @@ from typing import Annotated, Any
 from zlib import crc32
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Le
 
 from tagma.client.solvers.solution import Solution
 from tagma.client.training import LocalTraining
 from tagma.rng import stream
+from tagma.step_size import StepSize
 from tagma.tasks.task import Data, Task, layout_of
 
 
@@ -31,7 +33,7 @@ def sgd(
     task: Task,
     data: Data,
     *,
-    step: Annotated[float, Gt(0)],
+    step: StepSize,
     batch: Annotated[int, Ge(1)] | None,
     epochs: Annotated[int, Ge(1)],
     decay: Annotated[float, Ge(0), Le(1)],
@@ -60,7 +62,7 @@ def sgd(
 
 def sgd_training(
     *,
-    step: float,
+    step: StepSize,
     batch: int | None,
     epochs: int,
     decay: float,

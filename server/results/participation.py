@@ -45,13 +45,34 @@ def notices_of(participation: dict[str, Any]) -> list[str]:
     if missing:
         many = f"{len(missing)} client{'s' if len(missing) > 1 else ''}"
         found.append(f"{many} ({some_of(missing)}) took no part: nothing usable came")
+    joined: dict[tuple[int, bool], list[str]] = {}
     for client, number in participation["joined_late"].items():
-        waits = int(client) in participation["quarantined"]
-        where = "is in quarantine: no cluster's ball holds it" if waits else "has a cluster"
-        found.append(f"client {client} joined in round {number} and {where}")
+        joined.setdefault((number, int(client) in participation["quarantined"]), []).append(client)
+    for (number, waits), clients in joined.items():
+        place = "in quarantine: no cluster's ball holds" if waits else "a cluster"
+        if len(clients) == 1:
+            where = f"is {place} it" if waits else f"has {place}"
+            found.append(f"client {clients[0]} joined in round {number} and {where}")
+        else:
+            where = f"are {place} them" if waits else f"have {place}"
+            who = f"{len(clients)} clients ({some_of(clients)})"
+            found.append(f"{who} joined in round {number} and {where}")
+    away: dict[int, list[str]] = {}
     for client, count in participation["rounds_missed"].items():
-        found.append(f"client {client} was away in {count} round{'s' if count > 1 else ''}")
-    for cluster, rounds in participation["kept_model"].items():
+        away.setdefault(count, []).append(client)
+    for count, clients in sorted(away.items()):
+        who = (
+            f"client {clients[0]} was"
+            if len(clients) == 1
+            else (f"{len(clients)} clients ({some_of(clients)}) were")
+        )
+        found.append(f"{who} away in {count} round{'s' if count > 1 else ''}")
+    kept = participation["kept_model"]
+    if len(kept) > _NAMED:
+        many = f"{len(kept)} clusters ({some_of(kept)})"
+        found.append(f"{many} kept their model in some rounds: too few replies")
+        kept = {}
+    for cluster, rounds in kept.items():
         when = f"round{'s' if len(rounds) > 1 else ''} {some_of(rounds)}"
         found.append(f"cluster {cluster} kept its model in {when}: too few replies")
     for number in participation["resumed_before_round"]:

@@ -40,6 +40,8 @@ class Limits:
 
 
 DEFAULTS = Limits()
+_ROUNDING = 100
+"""Errors of one rounding that add up in a local model or a reply."""
 
 
 def strikes(
@@ -59,7 +61,9 @@ def strikes(
     judges = np.ones(len(models), dtype=bool) if judges is None else judges
     claimed = models - local_models
     lengths = np.linalg.norm(claimed, axis=1), np.linalg.norm(replies, axis=1)
-    still = (lengths[0] == 0) & (lengths[1] == 0)  # at its own minimiser: nothing to disagree about
+    # At its own minimiser, but for rounding, there is nothing to disagree about.
+    rounding = _ROUNDING * np.finfo(models.dtype).eps * np.linalg.norm(models, axis=1)
+    still = np.maximum(*lengths) <= rounding
     tiny = np.finfo(np.float64).tiny
     claimed = claimed / np.maximum(lengths[0], tiny)[:, None]
     replies = replies / np.maximum(lengths[1], tiny)[:, None]

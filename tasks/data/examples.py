@@ -17,6 +17,10 @@ from tagma.errors import SettingError
 _FEW = 8
 _MANY = 100
 """Different numbers that may all be classes."""
+_WHOLE = 1e15
+"""Below it whole numbers are written out."""
+LARGEST = 1e30
+"""Of numbers that are computed with: single precision has room for sums of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +76,16 @@ def classes_of(
 
     The classes are those `known`, or those that there are, in their order.
     """
+    if values.dtype.kind not in "biufU":
+        raise SettingError(key, name, f"classes must be numbers or text, not {values.dtype}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int((~np.isfinite(values)).argmax()) + 1
+        raise SettingError(key, name, f"the class of row {row} is not finite")
     found, numbers = np.unique(values, return_inverse=True)
     if values.dtype.kind == "f" and len(found) > max(_MANY, len(values) // 10):
         said = "holds too many different numbers for classes; for numbers task.kind=regression"
         raise SettingError(key, name, said)
-    texts = [f"{each:g}" if values.dtype.kind == "f" else str(each) for each in found]
+    texts = [label_text(each) for each in found]
     if known is None:
         if len(texts) < 2:
             said = f"there is only one class, {texts[0]}" if texts else "there is no class"
@@ -86,6 +95,17 @@ def classes_of(
         raise SettingError(key, name, f"holds the class {missing[0]}, which task.classes has not")
     places = np.array([list(known).index(text) for text in texts], dtype=np.int64)
     return places[numbers], tuple(known)
+
+
+def label_text(label: Any) -> str:
+    """The name of a class, different for different labels; whole numbers without a point."""
+    if not isinstance(label, np.floating | float):
+        return str(label)
+    number = float(label)
+    if number.is_integer() and abs(number) < _WHOLE:
+        return str(int(number))
+    short = f"{label:g}"
+    return short if type(label)(short) == label else str(label)
 
 
 def with_classes(examples: Examples, known: Sequence[str], name: object) -> Examples:

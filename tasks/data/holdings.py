@@ -48,11 +48,22 @@ class Holdings:
             raise SettingError("task.held_out", self.held_out, said)
         if self.split == "dirichlet" and not self.examples.classes:
             raise SettingError("task.split", self.split, "is for classifications")
+        self._view  # noqa: B018  # whether there are such clusters
+        if self.split == "column" and (without := self._without_examples) is not None:
+            said = f"{without} has too few rows: none is left to train on"
+            raise SettingError("task.client_column", self.client_column, said)
         if self._least_held == 0:
             raise SettingError(
                 "task.clients", self.count,
                 f"some client would have no example; there are {len(self.train_rows)} to train on",
             )  # fmt: skip
+
+    @property
+    def _without_examples(self) -> object | None:
+        """The first client that trains on nothing, by its value of the column."""
+        owners, names = self._owners
+        held = np.bincount(owners[self.train_rows], minlength=len(names))
+        return None if held.all() else names[int(held.argmin())]
 
     @property
     def _least_held(self) -> int:

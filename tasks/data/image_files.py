@@ -10,11 +10,9 @@
 Bytes stay bytes. A source is read once in a process.
 """
 
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +21,9 @@ from sklearn.datasets import load_digits
 from tagma.arrays import Labels
 from tagma.errors import SettingError
 from tagma.kept import kept
-from tagma.tasks.data.examples import Examples, classes_of
+from tagma.tasks.data.examples import LARGEST, Examples, classes_of
 from tagma.tasks.data.idx_files import is_idx_folder, read_idx_folder
-from tagma.tasks.data.npz_file import open_npz
+from tagma.tasks.data.npz_file import DAMAGED, open_npz
 
 KEY = "task.data"
 DIGITS = "digits"
@@ -44,7 +42,6 @@ _PARTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 _MOST_PIXELS = 2**24
 """Of one image in a folder."""
 _CHANNELS = (1, 3, 4)
-_DAMAGED = (ValueError, OverflowError, EOFError, OSError, KeyError, BadZipFile, zlib.error)
 Pairs = dict[str, tuple[NDArray[Any], Any]]
 """Images and labels by part, `train` and maybe `test`."""
 
@@ -88,19 +85,19 @@ def _pairs(data: str, *, unlabelled: bool = False) -> Pairs:
         raise ValueError("there is no such folder or file; or use digits")
     except MemoryError as error:
         raise SettingError(KEY, data, f"does not fit into memory ({error})") from None
-    except _DAMAGED as error:
+    except DAMAGED as error:
         reason = " ".join(str(error).split())
         raise SettingError(KEY, data, f"cannot be read as images: {reason}") from None
 
 
 def labelled(data: str, pairs: Pairs, known: tuple[str, ...] | None) -> Examples:
     """Training and test images, one after the other."""
-    images = np.concatenate([channels_first(part) for part, _ in pairs.values()])
+    images = _joined(data, [channels_first(part) for part, _ in pairs.values()])
     labels = np.concatenate([np.asarray(part).reshape(-1) for _, part in pairs.values()])
     if len(images) != len(labels) or not len(images):
         raise SettingError(KEY, data, f"has {len(images)} images and {len(labels)} labels")
-    if images.dtype.kind == "f" and not np.isfinite(images).all():
-        raise SettingError(KEY, data, "holds numbers that are not finite")
+    if images.dtype.kind == "f" and not -LARGEST <= images.min() <= images.max() <= LARGEST:
+        raise SettingError(KEY, data, "holds numbers that are not finite, or too large")
     targets, classes = classes_of(labels, KEY, data, known)
     held_out: Labels | None = None
     if "test" in pairs:
@@ -109,17 +106,29 @@ def labelled(data: str, pairs: Pairs, known: tuple[str, ...] | None) -> Examples
     return Examples(images, targets, classes, scale=scale, held_out=held_out)
 
 
+def _joined(data: str, parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Training and test images as one array."""
+    if len({(part.shape[1:], part.dtype) for part in parts}) > 1:
+        kinds = " and ".join(f"{part.dtype} of shape {part.shape[1:]}" for part in parts)
+        raise SettingError(KEY, data, f"training and test images are {kinds}, not alike")
+    if not all(parts[0].shape[1:]):
+        raise SettingError(KEY, data, f"images of shape {parts[0].shape[1:]} have no pixels")
+    return np.concatenate(parts)
+
+
 def channels_first(images: NDArray[Any]) -> NDArray[Any]:
     """Shape (N, channels, height, width)."""
     if images.dtype.kind == "f":
-        images = images.astype(np.float32, copy=False)
+        with np.errstate(over="ignore"):  # the infinite ones are refused
+            images = images.astype(np.float32, copy=False)
     elif images.dtype != np.uint8:
         if (
             images.dtype.kind not in "iub"
             or images.min(initial=0) < 0
             or images.max(initial=0) > 255
         ):
-            raise SettingError(KEY, str(images.dtype), "images must hold bytes or numbers")
+            said = "images must hold bytes (whole numbers from 0 to 255) or fractions"
+            raise SettingError(KEY, str(images.dtype), said)
         images = images.astype(np.uint8)
     if images.ndim == 3:
         return images[:, None]
@@ -147,14 +156,18 @@ def _npz(path: Path, unlabelled: bool = False) -> Pairs:
 
 
 def _folders(folder: Path) -> Pairs:
-    top = sorted(each.name for each in folder.iterdir() if each.is_dir())
+    top = sorted(each.name for each in folder.iterdir() if _is_class(each))
     if top == ["test", "train"]:
         return {part: _classes(folder / part) for part in ("train", "test")}
     return {"train": _classes(folder)}
 
 
 def _has_folders(folder: Path) -> bool:
-    return any(each.is_dir() and not each.name.startswith(".") for each in folder.iterdir())
+    return any(_is_class(each) for each in folder.iterdir())
+
+
+def _is_class(path: Path) -> bool:
+    return path.is_dir() and not path.name.startswith(".")
 
 
 def _loose(folder: Path) -> Pairs:
@@ -183,26 +196,40 @@ def _classes(folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     for each in sorted(folder.iterdir()):
-        if each.is_dir() and not each.name.startswith("."):
+        if _is_class(each):
             for file in sorted(each.iterdir()):
                 if file.is_file() and not file.name.startswith("."):
                     yield each.name, file
 
 
 def _image(file: Path, like: NDArray[Any] | None) -> NDArray[Any]:
-    from PIL import Image, UnidentifiedImageError
-
     try:
-        with Image.open(file) as image:
-            if image.width * image.height > _MOST_PIXELS:
-                raise ValueError(f"{file.name} has {image.width} x {image.height} pixels")
-            colours = image.mode not in ("1", "L", "I;16") if like is None else like.ndim == 3
-            found = np.asarray(image.convert("RGB" if colours else "L"))
-    except (UnidentifiedImageError, Image.DecompressionBombError, SyntaxError) as error:
-        raise ValueError(f"{file.parent.name}/{file.name} is not an image ({error})") from None
+        found = _pixels(file, None if like is None else like.ndim == 3)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the decoder of a format thinks of a damaged file
+        said = f"is not an image that can be used ({error})"
+        raise ValueError(f"{file.parent.name}/{file.name} {said}") from None
     if like is not None and found.shape != like.shape:
         sizes = [f"{shape[1]} x {shape[0]}" for shape in (found.shape, like.shape)]
         raise ValueError(
             f"{file.parent.name}/{file.name} has {sizes[0]} pixels, the first {sizes[1]}"
         )
     return found
+
+
+def _pixels(file: Path, colours: bool | None) -> NDArray[Any]:
+    """Bytes; with colours, or without, or as the image says."""
+    from PIL import Image
+
+    with Image.open(file) as opened:
+        image: Image.Image = opened
+        if image.width * image.height > _MOST_PIXELS:
+            raise ValueError(f"it has {image.width} x {image.height} pixels")
+        if image.mode in ("I", "F"):
+            raise ValueError(f"its pixels are of mode {image.mode}, and must have 8 or 16 bits")
+        if deep := image.mode.startswith("I;16"):  # which Pillow would cut off at 255
+            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+        if colours is None:
+            colours = not deep and image.mode not in ("1", "L")
+        return np.asarray(image.convert("RGB" if colours else "L"))

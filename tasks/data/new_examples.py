@@ -3,19 +3,17 @@
 Targets may be missing. Nothing is kept: a file may be another one the next time.
 """
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagma.errors import SettingError, TagmaError
 from tagma.tasks.data.image_files import channels_first, images_of
-from tagma.tasks.data.npz_file import open_npz
+from tagma.tasks.data.npz_file import DAMAGED, open_npz
 from tagma.tasks.data.preparation import Preparation
 from tagma.tasks.data.table_source import Table, table_of
 
@@ -105,7 +103,7 @@ def _arrays_of(path: Path, preparation: Preparation | None) -> RawExamples | Non
             names = _TARGETS if target is None else (target,)
             found = next((name for name in names if name in file.files), None)
             return RawExamples(file[inputs], None if found is None else file[found])
-    except (ValueError, OSError, KeyError, EOFError, BadZipFile, zlib.error) as problem:
+    except DAMAGED as problem:
         raise ValueError(f"cannot be read as examples ({problem})") from None
 
 
@@ -117,10 +115,8 @@ def _of_table(table: Table, preparation: Preparation | None) -> RawExamples:
     if names is not None and table.matrix is not None:
         raise ValueError(f"holds a matrix, and needs columns: {', '.join(names[:8])}")
     targets = None if target is None else table.column(target, "target")
-    inputs = table.features(names, (target,) if target else ())
-    if table.sparse and preparation is not None and inputs.shape[1] < preparation.shape[0]:
-        missing = preparation.shape[0] - inputs.shape[1]
-        inputs = np.pad(inputs, ((0, 0), (0, missing)))
+    width = None if preparation is None else preparation.shape[0]
+    inputs = table.features(names, (target,) if target else (), width)
     return RawExamples(inputs, targets)
 
 

@@ -1,12 +1,21 @@
 """NumPy's npz files from anywhere: nothing is unpickled, and nothing is larger than it may be."""
 
+import zlib
+from lzma import LZMAError
 from pathlib import Path
+from tokenize import TokenError
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
 _MOST = 2**34
 """Bytes of all arrays together."""
+DAMAGED = (
+    ValueError, OverflowError, EOFError, OSError, KeyError, BadZipFile, zlib.error, LZMAError,
+    TokenError, RuntimeError,
+)  # fmt: skip
+"""What is raised for a file of this or another format that is damaged, encrypted or none."""
 
 
 def open_npz(path: Path) -> NpzFile:

@@ -96,6 +96,8 @@ class Origin:
         if (self.dataset is None) != (self.partitioner is None):
             missing = "dataset" if self.dataset is None else "partitioner"
             raise SettingError(f"task.{missing}", None, "task.dataset goes with task.partitioner")
+        if self.known is not None and len(set(self.known)) < len(self.known):
+            raise SettingError("task.classes", self.classes, "names a class twice")
 
     def _partitioned(self, holding: Mapping[str, Any]) -> tuple[Examples, Mapping[str, Any]]:
         """The partitions are the clients."""

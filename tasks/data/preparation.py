@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagma.errors import TagmaError
-from tagma.tasks.data.examples import Examples
+from tagma.tasks.data.examples import Examples, label_text
 from tagma.tasks.models.model import Kind, Problem
 
 _KINDS = ("classification", "regression")
@@ -66,7 +66,7 @@ class Preparation:
             numbers = np.array([float(name) for name in self.classes])
         except ValueError:
             return np.array(self.classes)
-        if [f"{number:g}" for number in numbers] != list(self.classes):
+        if [label_text(number) for number in numbers] != list(self.classes):
             return np.array(self.classes)
         return numbers.astype(np.int64) if (numbers == np.trunc(numbers)).all() else numbers
 
@@ -125,7 +125,7 @@ def of_another_shape(here: tuple[int, ...], there: tuple[int, ...]) -> str:
 
 def class_numbers(values: NDArray[Any], classes: tuple[str, ...]) -> NDArray[Any]:
     """The number of each label's class; one that the run did not know is an error."""
-    texts = [f"{each:g}" if values.dtype.kind in "fiu" else str(each) for each in values]
+    texts = [label_text(each) for each in values]
     numbers = {name: number for number, name in enumerate(classes)}
     if strange := next((text for text in texts if text not in numbers), None):
         known = ", ".join(classes[:8])

@@ -10,12 +10,10 @@ Nothing is unpickled; nothing is guessed: an empty cell, text where numbers are 
 that is not finite are errors that say where, in columns that are used.
 """
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +24,15 @@ from sklearn.datasets import load_svmlight_file
 
 from tagma.errors import SettingError
 from tagma.kept import kept
-from tagma.tasks.data.npz_file import open_npz
+from tagma.tasks.data.examples import LARGEST
+from tagma.tasks.data.npz_file import DAMAGED, open_npz
 
 KEY = "task.data"
-_DAMAGED = (ValueError, OverflowError, EOFError, OSError, KeyError, BadZipFile, zlib.error)
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
 _FEW = 8
+_MOST = 2**32
+"""Numbers of a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,10 @@ class Table:
             also = f" and {more} more" if more else ""
             said = f"is empty or not finite in row {row}{also}; fill or drop such rows"
             raise SettingError(key, name, said)
+        if values.dtype.kind == "f" and (too_large := np.abs(values) > LARGEST).any():
+            row = int(too_large.argmax())
+            said = f"holds {values[row]:g} in row {row + 1}, too large to compute with; rescale it"
+            raise SettingError(key, name, said)
         return values
 
     def feature_names(
@@ -75,11 +79,19 @@ class Table:
             return [name for name in self.columns if name not in without]
         return names
 
-    def features(self, names: Sequence[str] | None, without: Sequence[str]) -> NDArray[Any]:
-        """Some columns as a matrix (N, d); all but those `without`, if none are named."""
+    def features(
+        self, names: Sequence[str] | None, without: Sequence[str], width: int | None = None
+    ) -> NDArray[Any]:
+        """Some columns as a matrix (N, d); all but those `without`, if none are named.
+
+        A sparse matrix gets the columns that it lacks for a `width`.
+        """
         chosen = self.feature_names(names, without)
         if chosen is None:
             assert self.matrix is not None
+            missing = (width or 0) - self.matrix.shape[1]
+            if self.sparse and missing > 0:
+                return np.pad(self.matrix, ((0, 0), (0, missing)))
             return self.matrix
         if not chosen:
             raise SettingError("task.features", names, f"there is none; there are {self.names()}")
@@ -121,7 +133,7 @@ def table_of(data: str) -> Table:
             table = _svmlight(path)
     except MemoryError as error:
         raise SettingError(KEY, data, f"does not fit into memory ({error})") from None
-    except (*_DAMAGED, pa.ArrowException) as error:
+    except (*DAMAGED, pa.ArrowException) as error:
         reason = " ".join(str(error).split())
         raise SettingError(KEY, data, f"cannot be read as a table: {reason}") from None
     _check(data, table)
@@ -132,9 +144,11 @@ def _check(data: str, table: Table) -> None:
     lengths = {len(values) for values in table.columns.values()}
     if lengths in (set(), {0}):
         raise SettingError(KEY, data, "has no rows")
-    if table.matrix is not None and not np.isfinite(table.matrix).all():
-        row = int((~np.isfinite(table.matrix)).any(axis=1).argmax()) + 1
-        raise SettingError(KEY, data, f"has an input that is not finite in row {row}")
+    if table.matrix is not None and (bad := ~(np.abs(table.matrix) <= LARGEST)).any():
+        row = int(bad.any(axis=1).argmax()) + 1
+        raise SettingError(
+            KEY, data, f"has an input that is not finite, or too large, in row {row}"
+        )
 
 
 def _csv(path: Path) -> pa.Table:
@@ -197,6 +211,8 @@ def _npz(path: Path) -> Table:
 def _svmlight(path: Path) -> Table:
     sparse: csr_array
     sparse, labels, queries = load_svmlight_file(str(path), dtype=np.float32, query_id=True)
+    if sparse.shape[0] * sparse.shape[1] > _MOST:
+        raise ValueError(f"{sparse.shape[0]} rows of {sparse.shape[1]} features are too many")
     columns = {"label": labels.astype(np.float64)}
     if len(queries) == len(labels):
         columns["qid"] = queries.astype(np.float64)

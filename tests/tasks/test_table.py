@@ -168,6 +168,10 @@ def spoilt(file, old, new):
         ({"task__clusters_by": "labels"}, "task.clusters=None: must be a number with labels"),
         ({"task__split": "dirichlet", "task__target": "score", "task__kind": "regression"},
          "task.split=dirichlet: is for classifications"),
+        ({"task__target": "age"}, "task.features=age: is the target"),
+        ({"task__clusters_by": "labels", "task__clusters": 3}, "task.clusters=3: 2 classes have"),
+        ({"task__classes": ["yes", "yes"]}, "task.classes=.*yes.*: names a class twice"),
+        ({"task__inputs": 3}, "task.inputs=3: .*mine.csv has 2 features"),
         ({"model": "linear"}, "predicts numbers; for classes use model=softmax"),
         ({"model": "cnn"}, "needs images"),
         ({"task__partitioner___target_": "a.B"}, "task.dataset goes with task.partitioner"),
@@ -185,6 +189,7 @@ def test_what_is_wrong_is_said_in_one_line(file, options, said):
     [
         ("21,3.5", ",3.5", "task.features=age: is empty or not finite in row 2"),
         ("21,3.5", "inf,3.5", "task.features=age: is empty or not finite in row 2"),
+        ("21,3.5", "-1e31,3.5", r"task.features=age: holds -1e\+31 in row 2, too large"),
         ("yes", "no", "task.target=ill: there is only one class, no"),
         ("h1,r1,yes", "h1,r1,", "task.target=ill: is empty or not finite in row 2 and 9 more"),
         ("21,3.5", "21,3.5,9", "cannot be read as a table"),
@@ -196,6 +201,45 @@ def test_what_is_wrong_with_a_file_is_said_in_one_line(file, old, new, said):
     with pytest.raises(SettingError, match=said) as caught:
         make(file)
     assert "\n" not in str(caught.value)
+
+
+def test_a_client_with_too_few_rows_is_named(file):
+    spoilt(file, "21,3.5,h1", "21,3.5,h9")
+    said = "task.client_column=hospital: h9 has too few rows"
+    with pytest.raises(SettingError, match=said):
+        make(file, task__split="column", task__client_column="hospital", task__clients=None)
+
+
+def test_large_numbers_are_classes_by_their_own_names(file):
+    file.write_text(file.read_text().replace("yes", "1234567").replace("no", "1234568"))
+    task = make(file, task__classes=[1234567, 1234568])
+    assert task.preparation.classes == ("1234567", "1234568")
+    assert task.preparation.names.tolist() == [1234567, 1234568]
+    assert make(file).preparation.classes == ("1234567", "1234568")
+    close = file.with_name("close.csv")
+    close.write_text(file.read_text().replace(",123456", ",0.123456"))
+    assert make(close).preparation.classes == ("0.1234567", "0.1234568")
+
+
+def test_an_svmlight_file_may_lack_the_last_features(tmp_path):
+    (tmp_path / "0.txt").write_text("1 1:2 3:5\n0 1:1\n" * 4)
+    (tmp_path / "1.txt").write_text("1 1:7\n0 1:6\n" * 4)
+    options = {"task__target": None, "task__features": None, "task__classes": [0, 1]}
+    task = make(
+        f"{tmp_path}/{{client}}.txt", **options, task__scaling="none", task__clients=2,
+        task__inputs=3,
+    )  # fmt: skip
+    assert sorted(map(tuple, task.train(1).inputs.tolist()))[0] == (6, 0, 0)
+    assert task.train(0).inputs.shape[1] == 3
+
+
+def test_a_matrix_that_is_too_large_or_holds_what_is_too_large_is_refused(tmp_path):
+    (tmp_path / "a.txt").write_text("1 999999999:1\n0 1:1\n" * 5)
+    (tmp_path / "b.txt").write_text("1 2:1\n0 1:1e31\n" * 5)
+    with pytest.raises(SettingError, match="10 rows of 999999999 features are too many"):
+        read_table(str(tmp_path / "a.txt"))
+    with pytest.raises(SettingError, match="not finite, or too large, in row 2"):
+        read_table(str(tmp_path / "b.txt"))
 
 
 def test_gaps_in_columns_that_nobody_uses_do_not_matter(file):

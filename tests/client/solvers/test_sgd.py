@@ -36,6 +36,23 @@ def test_equal_examples_make_every_batch_a_gradient_step_by_hand():
     assert solution.model.tolist() == [2 - 2 * 0.5**3]
 
 
+def test_auto_is_one_over_the_largest_curvature():
+    """The loss is 4 (w - 2)^2 / 2 per example: one step of 1/4 ends at its minimiser."""
+    data = Data(np.full((5, 1), 2.0), np.full(5, 4.0))
+    solution = solve(make(1), data, step="auto", batch=None, epochs=1)
+    assert solution.model == pytest.approx([2.0])
+
+
+@pytest.mark.parametrize("given", [["training=default", "optimiser.step=auto"],
+                                   ["training.learning_rate=auto"],
+                                   ["training=default", "preset=tagma"]])  # fmt: skip
+def test_neural_tasks_take_the_first_rounds_step_from_training_also_when_it_is_auto(given):
+    chosen = compose(["task=rotated_digits", *given])
+    task = task_of(chosen)
+    solution = solver_of(chosen)(task, task.train(0))
+    assert task.loss(solution.model, task.train(0)) < np.log(10)
+
+
 def test_one_batch_of_everything_is_gradient_descent():
     task = make(4)
     data = task.train(0)

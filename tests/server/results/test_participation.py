@@ -7,6 +7,7 @@ from tagma.client.app import app as client_app
 from tagma.launch.engines.inprocess_grid import InProcessGrid
 from tagma.layout import Layout
 from tagma.server.federation import run_federation
+from tagma.server.results.participation import notices_of
 from tagma.server.results.run_folder import read_metrics
 from tagma.settings import compose, join_overrides
 from tagma.wire import ARRAYS, WORK, config_of, pack, round_of
@@ -116,6 +117,30 @@ def test_a_client_that_was_away_keeps_its_cluster_and_is_not_asked_again(tmp_pat
     asked = [kind for batch in grid.asked for node, kind in batch if node == NODE]
     assert asked == ["local_model", "gradient", "gradient", "evaluate"]
     assert any(f"client {ODD} was away in 1 round" in text for text in metrics["warnings"])
+
+
+def test_many_that_were_away_are_a_line_for_each_number_of_rounds():
+    missed = {str(client): 2 if client < 3 else 1 for client in range(15)} | {"15": 3}
+    nothing = {"took_no_part": [], "joined_late": {}, "kept_model": {}, "resumed_before_round": []}
+    assert notices_of(nothing | {"rounds_missed": missed, "quarantined": []}) == [
+        "12 clients (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, ...) were away in 1 round",
+        "3 clients (0, 1, 2) were away in 2 rounds",
+        "client 15 was away in 3 rounds",
+    ]
+
+
+def test_many_that_joined_late_or_kept_their_model_are_few_lines():
+    joined = {str(client): 2 for client in range(12)} | {"12": 2, "13": 2, "14": 3}
+    kept = {str(cluster): [2, 3] for cluster in range(40)}
+    told = {"took_no_part": [], "joined_late": joined, "kept_model": kept,
+            "resumed_before_round": [], "rounds_missed": {}, "quarantined": [12, 13]}  # fmt: skip
+    names = "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ..."
+    assert notices_of(told) == [
+        f"12 clients ({names}) joined in round 2 and have a cluster",
+        "2 clients (12, 13) joined in round 2 and are in quarantine: no cluster's ball holds them",
+        "client 14 joined in round 3 and has a cluster",
+        f"40 clusters ({names}) kept their model in some rounds: too few replies",
+    ]
 
 
 def test_a_client_that_comes_back_under_another_id_has_its_old_seat(tmp_path):

@@ -64,6 +64,20 @@ def test_a_client_at_its_own_minimiser_has_nothing_to_disagree_about():
     assert strikes(models, local_models, replies)[0]
 
 
+def test_rounding_at_ones_own_minimiser_is_no_disagreement():
+    """Data that a model fits exactly: what is left of claims and gradients is chance."""
+    source = np.random.default_rng(0)
+    models = 1 + np.zeros((20, 3))
+    around, replies = (1e-16 * source.normal(size=(20, 3)) for _ in range(2))
+    assert not strikes(models, models + 4 * around, replies).any()
+    replies[:5] = 1e-3 * source.normal(size=(5, 3))
+    assert strikes(models, models + 4 * around, replies)[:5].any()
+    astronomic = models + 1e100
+    assert strikes(models, np.where(np.arange(20)[:, None] < 5, astronomic, models), -replies)[
+        :5
+    ].all()
+
+
 def test_astronomic_replies_strike_out_without_an_overflow():
     models, local_models, replies = federation()
     replies[0] = 1e149

@@ -83,6 +83,25 @@ def test_folders_train_and_test_are_what_they_say(tmp_path):
     assert read_images(str(tmp_path / "d")).held_out.tolist() == [6, 7]
 
 
+def test_hidden_folders_are_no_classes(tmp_path):
+    for part in ("train", "test"):
+        pictures(tmp_path / "d" / part, count=1)
+        (tmp_path / "d" / part / ".cache").mkdir()
+    (tmp_path / "d" / ".cache").mkdir()
+    examples = read_images(str(tmp_path / "d"))
+    assert examples.held_out.tolist() == [2, 3]
+    assert examples.classes == ("cat", "dog")
+
+
+def test_images_of_16_bits_keep_their_shades(tmp_path):
+    shades = np.array([[0, 256, 300], [0x7FFF, 0xFF00, 0xFFFF]], dtype=np.uint16)
+    for name in ("cat", "dog"):
+        (tmp_path / name).mkdir()
+        Image.fromarray(shades).save(tmp_path / name / "0.png")
+    examples = read_images(str(tmp_path))
+    assert examples.inputs[1].tolist() == [[[0, 1, 1], [127, 255, 255]]]
+
+
 def broken(folder, name, content):
     (folder / "cat" / name).write_bytes(content)
 
@@ -94,7 +113,14 @@ def broken(folder, name, content):
         (lambda f: Image.new("RGB", (9, 9)).save(f / "cat" / "9.png"), "has 9 x 9 pixels"),
         (lambda f: [p.unlink() for p in f.glob("*/*")], "no folder of images for each class"),
         (lambda f: [p.unlink() for p in f.glob("dog/*")], "there is only one class, cat"),
-        (lambda f: broken(f, "9.png", (f / "cat" / "0.png").read_bytes()[:60]), "cat"),
+        (
+            lambda f: broken(f, "9.png", (f / "cat" / "0.png").read_bytes()[:60]),
+            "cat/9.png is not an image",
+        ),
+        (
+            lambda f: Image.fromarray(np.ones((4, 5), np.float32)).save(f / "cat" / "9.tiff"),
+            "cat/9.tiff .* mode F",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_folder_is_said_in_one_line(tmp_path, spoil, said):
@@ -113,6 +139,22 @@ def test_what_is_wrong_in_a_folder_is_said_in_one_line(tmp_path, spoil, said):
         ({"inputs": np.zeros((2, 2)), "targets": [0, 1]}, "must be height x width"),
         ({"inputs": np.full((2, 2, 2), np.nan), "targets": [0, 1]}, "not finite"),
         ({"inputs": np.full((2, 2, 2), 300), "targets": [0, 1]}, "must hold bytes"),
+        ({"inputs": np.full((2, 2, 2), 1e37), "targets": [0, 1]}, "too large"),
+        ({"inputs": np.full((2, 2, 2), 1e300), "targets": [0, 1]}, "too large"),
+        ({"inputs": np.zeros((2, 0, 2)), "targets": [0, 1]}, "have no pixels"),
+        ({"inputs": np.zeros((2, 2, 2)), "targets": [0, np.nan]}, "class of row 2 is not finite"),
+        ({"inputs": np.zeros((2, 2, 2)), "targets": [0, 1j]}, "numbers or text, not complex"),
+        ({"inputs": np.zeros((2, 2, 2)), "targets": [b"a", b"b"]}, "numbers or text, not"),
+        (
+            {"x_train": np.zeros((2, 2, 2)), "y_train": [0, 1]}
+            | {"x_test": np.zeros((2, 2, 3)), "y_test": [0, 1]},
+            r"\(1, 2, 2\) and float32 of shape \(1, 2, 3\), not alike",
+        ),
+        (
+            {"x_train": np.zeros((2, 2, 2), np.uint8), "y_train": [0, 1]}
+            | {"x_test": np.zeros((2, 2, 2)), "y_test": [0, 1]},
+            "images are uint8 of .* and float32 of .* not alike",
+        ),
         ({"inputs": np.zeros((2, 2, 2)), "targets": np.array([0, {}], object)}, "cannot be read"),
     ],
 )
