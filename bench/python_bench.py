@@ -24,10 +24,12 @@ from tagma.launch.left_as_found import left_as_found
 from tagma.launch.progress_line import ProgressLine
 from tagma.launch.python_runs import checked_texts, warner
 from tagma.launch.shown_figure import Figure, as_image, figure_of
-from tagma.report import bench_headline
+from tagma.report.bench_figures import metric_name
+from tagma.report.bench_headline import bench_verdict, under_words
 from tagma.report.bench_reading import read_bench
 from tagma.report.bench_report import bench_sheets
 from tagma.report.leaderboard import leaderboard
+from tagma.report.number_format import shown
 
 _BOARD = {
     "setting": TEXT, "rank": WHOLE, "defence": TEXT, "worst": TEXT, "score": NUMBER, "low": NUMBER,
@@ -74,9 +76,7 @@ class Bench:
     def __repr__(self) -> str:
         try:
             bench = read_bench(self.folder)
-            return (
-                f"<Bench {self.folder}: {bench_headline.bench_verdict(bench, leaderboard(bench))}>"
-            )
+            return f"<Bench {self.folder}: {bench_verdict(bench, leaderboard(bench))}>"
         except Exception:  # the folder may be gone
             return f"<Bench {self.folder}>"
 
@@ -89,20 +89,24 @@ class Bench:
     def _html(self) -> str:
         bench = read_bench(self.folder)
         standings = leaderboard(bench)
-        rows = "".join(
-            f"<tr><td>{one.rank}</td><td>{escape(one.defence)}</td><td>{one.score.value:.4g}</td>"
-            f"<td>{escape(one.worst)}</td><td>{escape(one.setting)}</td></tr>"
-            for one in standings
-        )
+        columns = {
+            "rank": [str(one.rank) for one in standings],
+            "defence": [one.defence for one in standings],
+            metric_name(bench): [shown(one.score.value) for one in standings],
+            "worst under": [under_words(one, "") for one in standings],
+        }
+        if len(bench.settings_varied) > 1:
+            columns["setting"] = [one.setting for one in standings]
         sheets = bench_sheets(bench)
         picture = as_image(figure_of(sheets, None).svg) if sheets else ""
-        verdict = escape(bench_headline.bench_verdict(bench, standings))
-        head = "".join(
-            f"<th>{escape(text)}</th>"
-            for text in ("rank", "defence", bench.metric, "worst under", "setting")
+        verdict = escape(bench_verdict(bench, standings))
+        rows = [("th", [*columns]), *(("td", row) for row in zip(*columns.values(), strict=True))]
+        table = "".join(
+            f"<tr>{''.join(f'<{cell}>{escape(text)}</{cell}>' for text in row)}</tr>"
+            for cell, row in rows
         )
         return (
-            f"<div><p><b>{verdict}</b></p><table><tr>{head}</tr>{rows}</table>{picture}"
+            f"<div><p><b>{verdict}</b></p><table>{table}</table>{picture}"
             f"<p>{escape(str(self.folder))}</p></div>"
         )
 

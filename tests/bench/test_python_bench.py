@@ -40,7 +40,8 @@ def test_table_and_leaderboard_are_frames(bench):
 def test_figures_and_summary(bench):
     assert "<svg" in bench.plot("heatmap").svg
     html = bench._repr_html_()
-    assert "median" in html
+    assert "<th>estimation error</th><th>worst under</th></tr>" in html
+    assert "<td>median</td>" in html
     assert "<img" in html
     assert repr(bench).startswith(f"<Bench {bench.folder}: ")
     with pytest.raises(TagmaError, match="there is no such figure; there are leaderboard"):
