@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
 from tagma.choices import SEARCHPATH
@@ -47,6 +49,8 @@ def run(
     with left_as_found(own_modules=True):
         forget()
         overrides, named = _overrides(settings, engine)
+        if folder is not None and named is not None:
+            raise TagmaError(f"{_FOLDER}={named}: folder is given, too; say it once")
         chosen = compose(overrides)
         if chosen.resume:
             raise TagmaError("resume=true: use tagma.resume(folder)")
@@ -140,7 +144,7 @@ def _overrides(settings: Sequence[str], engine: str | None) -> tuple[list[str], 
     for text in texts:
         key = key_of(text)
         if key == _FOLDER:
-            folder = text.partition("=")[2]
+            folder = _unquoted(text)
         elif key.startswith("hydra.") and key != SEARCHPATH:
             raise TagmaError(f"{text}: is for the command only")
         else:
@@ -150,6 +154,17 @@ def _overrides(settings: Sequence[str], engine: str | None) -> tuple[list[str], 
             raise TagmaError(f"engine={engine}: is among the settings, too; say it once")
         found.append(f"engine={engine}")
     return found, folder
+
+
+def _unquoted(text: str) -> str:
+    """The value of an override as Hydra reads it."""
+    try:
+        value = OverridesParser.create().parse_override(text).value()
+    except HydraException:
+        value = None
+    if value in (None, "") or "${" in str(value):
+        raise TagmaError(f"{text}: must be a path as it is; or give folder=...")
+    return str(value)
 
 
 def _place(folder: str | Path | None, overwrite: bool) -> Path:
