@@ -1,5 +1,6 @@
 """`tagma.benchmark`: grids of federations from Python, as `tagma bench` runs them."""
 
+import re
 import shlex
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from tagma.bench.grid.plan import read_plan
 from tagma.errors import TagmaError
 from tagma.foreign_file import MOST_TEXT, plain_file
 from tagma.kept import forget
+from tagma.launch.finished_run import folder_path
 from tagma.launch.frames import NUMBER, TEXT, WHOLE, frame
 from tagma.launch.left_as_found import left_as_found
 from tagma.launch.progress_line import ProgressLine
@@ -42,7 +44,7 @@ class Bench:
     """A grid's folder: its tables and figures."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = folder_path(folder)
         read_bench(self.folder)  # what is damaged is said now
 
     @property
@@ -149,8 +151,9 @@ def benchmark(
 
 
 def _quoted(folder: str | Path) -> str:
-    """A text that Hydra's grammar takes as it is."""
-    return "'" + str(folder).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """A text that Hydra's grammar takes as it is: only before a quote do backslashes count."""
+    escaped = re.sub(r"(\\+)(?='|$)", r"\1\1", str(folder_path(folder)))
+    return "'" + escaped.replace("'", "\\'") + "'"
 
 
 def _plain(value: Any) -> Any:

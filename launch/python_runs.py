@@ -17,10 +17,10 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
 from tagma.choices import SEARCHPATH
-from tagma.errors import TagmaError, TagmaWarning
+from tagma.errors import SettingError, TagmaError, TagmaWarning
 from tagma.kept import forget
 from tagma.launch import run as command
-from tagma.launch.finished_run import Run
+from tagma.launch.finished_run import Run, folder_path
 from tagma.launch.left_as_found import left_as_found, logged_to
 from tagma.launch.progress_line import ProgressLine
 from tagma.launch.resume import settings_to_resume
@@ -74,7 +74,7 @@ def resume(
         overrides, named = _overrides(settings, engine)
         if named is not None:
             raise TagmaError(f"{_FOLDER}={named}: the run goes on in its own folder")
-        place = Path(folder)
+        place = folder_path(folder)
         chosen = settings_to_resume(place, overrides, trust=trust, notify=notify)
         return _played(chosen, place, notify, progress=progress, trust=trust)
 
@@ -150,6 +150,8 @@ def _overrides(settings: Sequence[str], engine: str | None) -> tuple[list[str], 
         else:
             found.append(text)
     if engine is not None:
+        if not isinstance(engine, str):
+            raise SettingError("engine", engine, "must be a name; `tagma list engine` has them")
         if any(key_of(text) == "engine" for text in found):
             raise TagmaError(f"engine={engine}: is among the settings, too; say it once")
         found.append(f"engine={engine}")
@@ -170,7 +172,7 @@ def _unquoted(text: str) -> str:
 def _place(folder: str | Path | None, overwrite: bool) -> Path:
     """The folder for the results, which is there afterwards."""
     if folder is not None:
-        place = Path(folder)
+        place = folder_path(folder)
         if not overwrite and command.holds_a_run(place):
             raise TagmaError(f"{place}: holds a run already; name another folder or overwrite=True")
         return _made(place, exist_ok=True)

@@ -268,6 +268,9 @@ MISUSES = {
     "no folder": (lambda: tagma.load("nowhere"), "nowhere: there is no such folder"),
     "nothing to resume": (lambda: tagma.resume("nowhere"), "no checkpoint"),
     "folder of something else": (lambda: tagma.load("."), "is not the folder of a finished"),
+    "folder that is a number": (lambda: tagma.run(*QUICK, folder=3), "folder=3: must be a path"),
+    "no path": (lambda: tagma.load(None), "folder=None: must be a path"),
+    "engine that is a number": (lambda: tagma.run(engine=3), "engine=3: must be a name"),
     "file as folder": (lambda: tagma.run(*QUICK, folder="a_file"), "a_file: cannot be made"),
 }
 
