@@ -19,8 +19,8 @@ from tagma.bench.grid.metric import with_metric
 from tagma.bench.grid.plan import read_plan
 from tagma.errors import TagmaError
 from tagma.foreign_file import MOST_TEXT, plain_file
+from tagma.given_path import given_path
 from tagma.kept import forget
-from tagma.launch.finished_run import folder_path
 from tagma.launch.frames import NUMBER, TEXT, WHOLE, frame
 from tagma.launch.left_as_found import left_as_found
 from tagma.launch.progress_line import ProgressLine
@@ -44,7 +44,7 @@ class Bench:
     """A grid's folder: its tables and figures."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = folder_path(folder)
+        self.folder = given_path("folder", folder)
         read_bench(self.folder)  # what is damaged is said now
 
     @property
@@ -152,7 +152,7 @@ def benchmark(
 
 def _quoted(folder: str | Path) -> str:
     """A text that Hydra's grammar takes as it is: only before a quote do backslashes count."""
-    escaped = re.sub(r"(\\+)(?='|$)", r"\1\1", str(folder_path(folder)))
+    escaped = re.sub(r"(\\+)(?='|$)", r"\1\1", str(given_path("folder", folder)))
     return "'" + escaped.replace("'", "\\'") + "'"
 
 

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from html import escape
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from yaml import YAMLError
 
 from tagma.arrays import Array
-from tagma.errors import SettingError, TagmaError
+from tagma.errors import TagmaError
 from tagma.foreign_file import read_yaml
+from tagma.given_path import given_path
 from tagma.launch.assignment import Assignment, assign
 from tagma.launch.exported_model import write_model
 from tagma.launch.frames import NUMBER, TEXT, WHOLE, YES, frame
@@ -47,7 +47,7 @@ class Run:
     """A finished run: its numbers, tables, figures and models, and what can be done with these."""
 
     def __init__(self, folder: str | Path, *, trust: bool = False) -> None:
-        self.folder = folder_path(folder)
+        self.folder = given_path("folder", folder)
         self._trust = trust
         _check_finished(self.folder)
         read_run(self.folder)  # what is damaged is said now
@@ -200,13 +200,6 @@ class Run:
             f"<div><p><b>{escape(run_headline.verdict(run))}</b></p><table>{rows}</table>{notes}"
             f"{picture}<p>{escape(str(self.folder))}</p></div>"
         )
-
-
-def folder_path(given: Any) -> Path:
-    """A folder as whoever calls names it."""
-    if not isinstance(given, str | PathLike):
-        raise SettingError("folder", given, "must be a path")
-    return Path(given)
 
 
 def _check_finished(folder: Path) -> None:

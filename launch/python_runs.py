@@ -18,9 +18,10 @@ from omegaconf import OmegaConf
 
 from tagma.choices import SEARCHPATH
 from tagma.errors import SettingError, TagmaError, TagmaWarning
+from tagma.given_path import given_path
 from tagma.kept import forget
 from tagma.launch import run as command
-from tagma.launch.finished_run import Run, folder_path
+from tagma.launch.finished_run import Run
 from tagma.launch.left_as_found import left_as_found, logged_to
 from tagma.launch.progress_line import ProgressLine
 from tagma.launch.resume import settings_to_resume
@@ -74,7 +75,7 @@ def resume(
         overrides, named = _overrides(settings, engine)
         if named is not None:
             raise TagmaError(f"{_FOLDER}={named}: the run goes on in its own folder")
-        place = folder_path(folder)
+        place = given_path("folder", folder)
         chosen = settings_to_resume(place, overrides, trust=trust, notify=notify)
         return _played(chosen, place, notify, progress=progress, trust=trust)
 
@@ -172,7 +173,7 @@ def _unquoted(text: str) -> str:
 def _place(folder: str | Path | None, overwrite: bool) -> Path:
     """The folder for the results, which is there afterwards."""
     if folder is not None:
-        place = folder_path(folder)
+        place = given_path("folder", folder)
         if not overwrite and command.holds_a_run(place):
             raise TagmaError(f"{place}: holds a run already; name another folder or overwrite=True")
         return _made(place, exist_ok=True)
