@@ -11,10 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from omegaconf import OmegaConf
 
 from tagma.choices import SEARCHPATH
 from tagma.errors import SettingError, TagmaError, TagmaWarning
@@ -28,7 +26,8 @@ from tagma.launch.resume import settings_to_resume
 from tagma.override import key_of
 from tagma.override_hints import refuse_parts
 from tagma.server.checkpoint import can_be_resumed
-from tagma.settings import Settings, compose, composed
+from tagma.server.results.settings_files import write_settings
+from tagma.settings import Settings, compose
 
 _FOLDER = "hydra.run.dir"
 
@@ -57,7 +56,7 @@ def run(
             raise TagmaError("resume=true: use tagma.resume(folder)")
         command.check(chosen)
         place = _place(folder if folder is not None else chosen.output or named, overwrite)
-        _write_settings(place, chosen)
+        write_settings(place, chosen)
         return _played(chosen, place, notify, progress=progress, trust=True)
 
 
@@ -190,15 +189,3 @@ def _made(place: Path, *, exist_ok: bool) -> Path:
     except OSError as problem:
         raise TagmaError(f"{place}: cannot be made ({problem.strerror})") from None
     return place
-
-
-def _write_settings(folder: Path, settings: Settings) -> None:
-    """The folder `.hydra`, as Hydra leaves it for the command."""
-    of_hydra = [text for text in settings.overrides if key_of(text) == SEARCHPATH]
-    own = [text for text in settings.overrides if text not in of_hydra]
-    about = {"hydra": {"run": {"dir": str(folder)}, "overrides": {"hydra": of_hydra, "task": own}}}
-    config: Any = OmegaConf.to_container(composed(settings.overrides), resolve=True)
-    place = _made(folder / ".hydra", exist_ok=True)
-    for name, values in (("config", config), ("hydra", about), ("overrides", own)):
-        text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
-        (place / f"{name}.yaml").write_text(text, encoding="utf-8")
