@@ -1,5 +1,6 @@
 """`tagma.benchmark`: grids of federations from Python, as `tagma bench` runs them."""
 
+import re
 import shlex
 import sys
 from collections.abc import Mapping
@@ -18,16 +19,19 @@ from tagma.bench.grid.metric import with_metric
 from tagma.bench.grid.plan import read_plan
 from tagma.errors import TagmaError
 from tagma.foreign_file import MOST_TEXT, plain_file
+from tagma.given_path import given_path
 from tagma.kept import forget
 from tagma.launch.frames import NUMBER, TEXT, WHOLE, frame
 from tagma.launch.left_as_found import left_as_found
 from tagma.launch.progress_line import ProgressLine
 from tagma.launch.python_runs import checked_texts, warner
 from tagma.launch.shown_figure import Figure, as_image, figure_of
-from tagma.report import bench_headline
+from tagma.report.bench_figures import metric_name
+from tagma.report.bench_headline import bench_verdict, under_words
 from tagma.report.bench_reading import read_bench
 from tagma.report.bench_report import bench_sheets
 from tagma.report.leaderboard import leaderboard
+from tagma.report.number_format import shown
 
 _BOARD = {
     "setting": TEXT, "rank": WHOLE, "defence": TEXT, "worst": TEXT, "score": NUMBER, "low": NUMBER,
@@ -40,7 +44,7 @@ class Bench:
     """A grid's folder: its tables and figures."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = given_path("folder", folder)
         read_bench(self.folder)  # what is damaged is said now
 
     @property
@@ -74,9 +78,7 @@ class Bench:
     def __repr__(self) -> str:
         try:
             bench = read_bench(self.folder)
-            return (
-                f"<Bench {self.folder}: {bench_headline.bench_verdict(bench, leaderboard(bench))}>"
-            )
+            return f"<Bench {self.folder}: {bench_verdict(bench, leaderboard(bench))}>"
         except Exception:  # the folder may be gone
             return f"<Bench {self.folder}>"
 
@@ -89,20 +91,24 @@ class Bench:
     def _html(self) -> str:
         bench = read_bench(self.folder)
         standings = leaderboard(bench)
-        rows = "".join(
-            f"<tr><td>{one.rank}</td><td>{escape(one.defence)}</td><td>{one.score.value:.4g}</td>"
-            f"<td>{escape(one.worst)}</td><td>{escape(one.setting)}</td></tr>"
-            for one in standings
-        )
+        columns = {
+            "rank": [str(one.rank) for one in standings],
+            "defence": [one.defence for one in standings],
+            metric_name(bench): [shown(one.score.value) for one in standings],
+            "worst under": [under_words(one, "") for one in standings],
+        }
+        if len(bench.settings_varied) > 1:
+            columns["setting"] = [one.setting for one in standings]
         sheets = bench_sheets(bench)
         picture = as_image(figure_of(sheets, None).svg) if sheets else ""
-        verdict = escape(bench_headline.bench_verdict(bench, standings))
-        head = "".join(
-            f"<th>{escape(text)}</th>"
-            for text in ("rank", "defence", bench.metric, "worst under", "setting")
+        verdict = escape(bench_verdict(bench, standings))
+        rows = [("th", [*columns]), *(("td", row) for row in zip(*columns.values(), strict=True))]
+        table = "".join(
+            f"<tr>{''.join(f'<{cell}>{escape(text)}</{cell}>' for text in row)}</tr>"
+            for cell, row in rows
         )
         return (
-            f"<div><p><b>{verdict}</b></p><table><tr>{head}</tr>{rows}</table>{picture}"
+            f"<div><p><b>{verdict}</b></p><table>{table}</table>{picture}"
             f"<p>{escape(str(self.folder))}</p></div>"
         )
 
@@ -145,8 +151,9 @@ def benchmark(
 
 
 def _quoted(folder: str | Path) -> str:
-    """A text that Hydra's grammar takes as it is."""
-    return "'" + str(folder).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """A text that Hydra's grammar takes as it is: only before a quote do backslashes count."""
+    escaped = re.sub(r"(\\+)(?='|$)", r"\1\1", str(given_path("folder", folder)))
+    return "'" + escaped.replace("'", "\\'") + "'"
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,8 @@ the settings, and import what these name; from somebody else's folder with `trus
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -17,6 +18,7 @@ from yaml import YAMLError
 from tagma.arrays import Array
 from tagma.errors import TagmaError
 from tagma.foreign_file import read_yaml
+from tagma.given_path import given_path
 from tagma.launch.assignment import Assignment, assign
 from tagma.launch.exported_model import write_model
 from tagma.launch.frames import NUMBER, TEXT, WHOLE, YES, frame
@@ -45,7 +47,7 @@ class Run:
     """A finished run: its numbers, tables, figures and models, and what can be done with these."""
 
     def __init__(self, folder: str | Path, *, trust: bool = False) -> None:
-        self.folder = Path(folder)
+        self.folder = given_path("folder", folder)
         self._trust = trust
         _check_finished(self.folder)
         read_run(self.folder)  # what is damaged is said now
@@ -114,7 +116,7 @@ class Run:
         self, inputs: Any, cluster: int | None = None, targets: Any = None
     ) -> tuple[int, Any]:
         """The cluster whose model it was, and what that says."""
-        with left_as_found(own_modules=self._trust):
+        with self._calling_the_task():
             if cluster is not None:
                 self._models.chosen(cluster)
             self._task.check_predicts()
@@ -134,7 +136,7 @@ class Run:
 
     def assign(self, data: Any, targets: Any = None) -> Assignment:
         """Which cluster a client with these examples belongs to."""
-        with left_as_found(own_modules=self._trust):
+        with self._calling_the_task():
             return self._assign(*self._task.examples(data, targets))
 
     def _assign(self, inputs: Any, targets: Any) -> Assignment:
@@ -146,13 +148,23 @@ class Run:
         `.safetensors`: its arrays by the module's own names. `.pt`: TorchScript; `.pt2`: a program
         of torch.export. The last two are for torch modules, and scale their inputs themselves.
         """
-        with left_as_found(own_modules=self._trust):
+        with self._calling_the_task():
             number = self._models.chosen(cluster)
             return write_model(Path(path), self._models, number, lambda: self._task)
 
     def plot(self, name: str | None = None) -> Figure:
         """A figure of the report, the first unless one is named; a notebook shows it."""
         return figure_of(draw_run_figures(read_run(self.folder)).sheets, name)
+
+    @contextmanager
+    def _calling_the_task(self) -> Iterator[None]:
+        """Settings or data of somebody may name more than there is room for."""
+        with left_as_found(own_modules=self._trust):
+            try:
+                yield
+            except MemoryError as problem:
+                said = f"{self.folder}: its settings or the data do not fit into memory"
+                raise TagmaError(f"{said} ({problem})") from None
 
     @cached_property
     def _models(self) -> RunModels:
@@ -202,18 +214,20 @@ def _check_finished(folder: Path) -> None:
     raise TagmaError(f"{folder}: is not the folder of a finished tagma run")
 
 
-def _known(value: Any, root: Mapping[str, Any]) -> Any:
+def _known(value: Any, root: Mapping[str, Any], on_the_way: tuple[str, ...] = ()) -> Any:
     """A value, where it names another single one, that; nothing else is looked up."""
     if isinstance(value, dict):
         return {name: _known(own, root) for name, own in value.items()}
     if isinstance(value, list):
         return [_known(own, root) for own in value]
     named = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
-    if named is None:
+    if named is None or value in on_the_way:
         return value
     found: Any = root
     for name in named[1].split("."):
         found = found.get(name) if isinstance(found, dict) else None
     if found is None and named[2]:
-        found = float(named[2])
-    return value if isinstance(found, dict | list) else found
+        found = int(named[2]) if named[2].isdecimal() else float(named[2])
+    if isinstance(found, dict | list):
+        return value
+    return _known(found, root, (*on_the_way, value))

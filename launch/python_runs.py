@@ -11,11 +11,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
-from omegaconf import OmegaConf
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
 
 from tagma.choices import SEARCHPATH
-from tagma.errors import TagmaError, TagmaWarning
+from tagma.errors import SettingError, TagmaError, TagmaWarning
+from tagma.given_path import given_path
 from tagma.kept import forget
 from tagma.launch import run as command
 from tagma.launch.finished_run import Run
@@ -25,7 +26,8 @@ from tagma.launch.resume import settings_to_resume
 from tagma.override import key_of
 from tagma.override_hints import refuse_parts
 from tagma.server.checkpoint import can_be_resumed
-from tagma.settings import Settings, compose, composed
+from tagma.server.results.settings_files import write_settings
+from tagma.settings import Settings, compose
 
 _FOLDER = "hydra.run.dir"
 
@@ -47,12 +49,14 @@ def run(
     with left_as_found(own_modules=True):
         forget()
         overrides, named = _overrides(settings, engine)
+        if folder is not None and named is not None:
+            raise TagmaError(f"{_FOLDER}={named}: folder is given, too; say it once")
         chosen = compose(overrides)
         if chosen.resume:
             raise TagmaError("resume=true: use tagma.resume(folder)")
         command.check(chosen)
         place = _place(folder if folder is not None else chosen.output or named, overwrite)
-        _write_settings(place, chosen)
+        write_settings(place, chosen)
         return _played(chosen, place, notify, progress=progress, trust=True)
 
 
@@ -70,7 +74,7 @@ def resume(
         overrides, named = _overrides(settings, engine)
         if named is not None:
             raise TagmaError(f"{_FOLDER}={named}: the run goes on in its own folder")
-        place = Path(folder)
+        place = given_path("folder", folder)
         chosen = settings_to_resume(place, overrides, trust=trust, notify=notify)
         return _played(chosen, place, notify, progress=progress, trust=trust)
 
@@ -140,22 +144,35 @@ def _overrides(settings: Sequence[str], engine: str | None) -> tuple[list[str], 
     for text in texts:
         key = key_of(text)
         if key == _FOLDER:
-            folder = text.partition("=")[2]
+            folder = _unquoted(text)
         elif key.startswith("hydra.") and key != SEARCHPATH:
             raise TagmaError(f"{text}: is for the command only")
         else:
             found.append(text)
     if engine is not None:
+        if not isinstance(engine, str):
+            raise SettingError("engine", engine, "must be a name; `tagma list engine` has them")
         if any(key_of(text) == "engine" for text in found):
             raise TagmaError(f"engine={engine}: is among the settings, too; say it once")
         found.append(f"engine={engine}")
     return found, folder
 
 
+def _unquoted(text: str) -> str:
+    """The value of an override as Hydra reads it."""
+    try:
+        value = OverridesParser.create().parse_override(text).value()
+    except HydraException:
+        value = None
+    if value in (None, "") or "${" in str(value):
+        raise TagmaError(f"{text}: must be a path as it is; or give folder=...")
+    return str(value)
+
+
 def _place(folder: str | Path | None, overwrite: bool) -> Path:
     """The folder for the results, which is there afterwards."""
     if folder is not None:
-        place = Path(folder)
+        place = given_path("folder", folder)
         if not overwrite and command.holds_a_run(place):
             raise TagmaError(f"{place}: holds a run already; name another folder or overwrite=True")
         return _made(place, exist_ok=True)
@@ -172,15 +189,3 @@ def _made(place: Path, *, exist_ok: bool) -> Path:
     except OSError as problem:
         raise TagmaError(f"{place}: cannot be made ({problem.strerror})") from None
     return place
-
-
-def _write_settings(folder: Path, settings: Settings) -> None:
-    """The folder `.hydra`, as Hydra leaves it for the command."""
-    of_hydra = [text for text in settings.overrides if key_of(text) == SEARCHPATH]
-    own = [text for text in settings.overrides if text not in of_hydra]
-    about = {"hydra": {"run": {"dir": str(folder)}, "overrides": {"hydra": of_hydra, "task": own}}}
-    config: Any = OmegaConf.to_container(composed(settings.overrides), resolve=True)
-    place = _made(folder / ".hydra", exist_ok=True)
-    for name, values in (("config", config), ("hydra", about), ("overrides", own)):
-        text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
-        (place / f"{name}.yaml").write_text(text, encoding="utf-8")

@@ -40,6 +40,7 @@ from tagma.server.results.run_folder import (
     remove_results,
     write_metrics,
 )
+from tagma.server.results.settings_files import keep_settings
 from tagma.server.wiring import absence_of, algorithm_of, lets_choose, warnings_of, works_of
 from tagma.settings import Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
@@ -129,6 +130,7 @@ def _job() -> dict[str, Any]:
         raise TagmaError("resume=true: use `tagma resume FOLDER`")
     folder = Path(settings.output or HydraConfig.get().runtime.output_dir)
     run_and_show(settings, folder)
+    keep_settings(folder, settings)
     return read_metrics(folder)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tagma.atomic_file import whole_file
 from tagma.report.figure_pdf import write_pdf
+from tagma.report.folder_files import own_folder
 from tagma.report.short_labels import LETTER
 from tagma.report.templating import templates
 
@@ -56,7 +57,7 @@ def write_sheets(
 
     With `pdf`, or where there were PDFs, these are written as well.
     """
-    folder.mkdir(exist_ok=True)
+    own_folder(folder)
     stale = [file for name in ours for end in _ENDS for file in folder.glob(f"{name}.{end}")]
     for old in stale:
         old.unlink(missing_ok=True)  # another process may be at it, too

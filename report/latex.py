@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagma.atomic_file import whole_file
-from tagma.errors import TagmaError
+from tagma.report.folder_files import own_folder
 from tagma.report.number_format import UNKNOWN
 from tagma.report.short_labels import shorten
 
@@ -115,9 +115,7 @@ class LatexTable:
 
 def write_tables(path: Path, source: str, tables: Sequence[LatexTable]) -> Path:
     """A file to be included, whole or not at all; `source` says in its head what it is of."""
-    if path.parent.is_symlink():  # of a folder that somebody else may have made
-        raise TagmaError(f"{path.parent}: is a link; remove it, or copy the folder")
-    path.parent.mkdir(exist_ok=True)
+    own_folder(path.parent)
     lines = [r"% Needs \usepackage{booktabs} and nothing else.", comment(source)]
     for table in tables:
         lines += ["", *table.lines()]

@@ -8,6 +8,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from tagma.server.federation import run_federation
 from tagma.server.results.events import print_event
+from tagma.server.results.settings_files import keep_settings
 from tagma.server.transport.flower_superlink import InMemoryGrid
 from tagma.server.transport.patient_grid import PatientGrid
 from tagma.settings import settings_from
@@ -36,5 +37,6 @@ def serve(grid: Grid, context: Context) -> Path:
         largest=_TIMES * layout_of(task_of(settings)).nbytes + _BESIDES,
     )
     run_federation(patient, settings, folder, [print_event], engine)
+    keep_settings(folder, settings)
     print(f"results: {folder.resolve()}", flush=True)
     return folder.resolve()

@@ -52,10 +52,14 @@ def model_rows(models: Any) -> ModelRows:
 def plain(values: Any) -> NDArray[Any]:
     """The numbers of an array, a tensor, or a list of numbers, without copying where possible."""
     if _is_tensor(values):
-        values = values.detach().cpu()
-        if str(values.dtype) == "torch.bfloat16":  # which NumPy does not have
-            values = values.float()
-        return values.numpy()
+        try:
+            values = values.detach().cpu()
+            if str(values.dtype) == "torch.bfloat16":  # which NumPy does not have
+                values = values.float()
+            return values.numpy()
+        except (TypeError, RuntimeError) as problem:  # sparse, quantised, or without data
+            reason = str(problem).partition(".")[0]
+            raise TagmaError(f"models: a tensor of numbers is needed ({reason})") from None
     return values.numpy() if _is_wire_array(values) else np.asarray(values)
 
 

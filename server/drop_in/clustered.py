@@ -61,7 +61,9 @@ def _choices(algorithm: str, preset: str, k: int | None, settings: Sequence[str]
         raise SettingError("algorithm", algorithm, "must be a name; `tagma list strategy` has them")
     if why := _NOT_HERE.get(algorithm):
         raise SettingError("algorithm", algorithm, why)
-    if isinstance(settings, str):
+    if not isinstance(preset, str):
+        raise SettingError("preset", preset, "must be a name; `tagma list preset` has them")
+    if isinstance(settings, str) or not isinstance(settings, Sequence):
         raise SettingError("settings", settings, 'must be a list, such as ["aggregation=median"]')
     for text in settings:
         if key_of(str(text)).partition(".")[0] not in _GROUPS:

@@ -38,6 +38,8 @@ class Robust(AlgorithmInFedAvgsPlace):
             raise SettingError("rule", rule, "must be a name; `tagma list aggregation` has them")
         if weights not in (None, *get_args(Weights)):
             raise SettingError("weights", weights, "must be examples or equal")
+        if isinstance(pre, str) or not isinstance(pre, Sequence):
+            raise SettingError("pre", pre, 'must be a list, such as ["nnm"]')
         chosen = compose([f"aggregation={rule}"]).choice("aggregation")
         algorithm = FedAvg(
             aggregate=aggregator_of({**chosen, **own, "pre": list(pre)}),

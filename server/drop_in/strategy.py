@@ -23,6 +23,7 @@ from flwr.serverapp.strategy import FedAvg
 
 from tagma.errors import SettingError, TagmaError
 from tagma.exchange import Request
+from tagma.given_path import given_path
 from tagma.rng import stream
 from tagma.server.drop_in.arguments import with_checked_numbers
 from tagma.server.drop_in.foreign_federation import Exchange, ForeignFederation, Keys
@@ -63,7 +64,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
             fedavg[name] = fedavg.get(name) or median_metrics
         super().__init__(**fedavg)
         self._algorithm = algorithm
-        self._saved = None if checkpoint is None else SavedRun(Path(checkpoint))
+        self._saved = None if checkpoint is None else SavedRun(given_path("checkpoint", checkpoint))
         self._choose_by = choose_by
         self._federation: ForeignFederation | None = None
         self._result = ClusteredResult()
@@ -85,6 +86,8 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         evaluate_fn: EvaluateFunction | None = None,
     ) -> ClusteredResult:
         """Play the rounds, all or those that are left; Flower's own loop, see there."""
+        if not isinstance(grid, Grid):
+            raise SettingError("grid", type(grid).__name__, "must be the Grid of a ServerApp")
         num_rounds = with_checked_numbers({"num_rounds": num_rounds})["num_rounds"]
         federation = self._federation = self._begun(initial_arrays)
         self._result, self._done, self._timeout = ClusteredResult(), 0, timeout

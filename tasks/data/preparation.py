@@ -104,6 +104,8 @@ class Preparation:
         )
         if found.kind not in _KINDS or not shape or min(shape) < 1:
             raise ValueError("its kind or shape is none")
+        if not np.all(found.scale):
+            raise ValueError("it would divide by 0")
         if found.kind == "classification" and len(found.classes) < 2:
             raise ValueError("it has no classes")
         return found

@@ -7,6 +7,7 @@ import pytest
 
 import tagma
 from tagma import TagmaError, TagmaWarning
+from tagma.bench import python_bench
 from tests.command import tagma as command
 
 GRID = {
@@ -40,11 +41,26 @@ def test_table_and_leaderboard_are_frames(bench):
 def test_figures_and_summary(bench):
     assert "<svg" in bench.plot("heatmap").svg
     html = bench._repr_html_()
-    assert "median" in html
+    assert "<th>estimation error</th><th>worst under</th></tr>" in html
+    assert "<td>median</td>" in html
     assert "<img" in html
     assert repr(bench).startswith(f"<Bench {bench.folder}: ")
     with pytest.raises(TagmaError, match="there is no such figure; there are leaderboard"):
         bench.plot("pie")
+
+
+@pytest.mark.parametrize("name", ["a\\b", "it's", "at\\'s", "end\\", "a b,[c]={d}"])
+def test_a_folder_may_be_called_anything(name, tmp_path, monkeypatch):
+    class Planned(Exception):
+        pass
+
+    def stop(plan, *_):
+        raise Planned(plan.folder)
+
+    monkeypatch.setattr(python_bench, "run_grid", stop)
+    with pytest.raises(Planned) as end:
+        tagma.benchmark(GRID, folder=tmp_path / name)
+    assert end.value.args[0] == tmp_path / name
 
 
 def test_what_is_finished_never_runs_again(bench):

@@ -104,6 +104,7 @@ def test_fedavg_falls_to_chance_under_attack_and_ours_do_not():
         else:
             assert abs(attacked - calm) < CLOSE
     told = numbers_in((APPS / "README.md").read_text())
+    assert numbers_in((EXAMPLES.parent / "README.md").read_text()) == told
     assert {name: pytest.approx(each, abs=2.5 * IMAGE) for name, each in told.items()} == found
     assert in_process("plain")["accuracy:"] == [found["FedAvg"][0]]
     assert in_process("robust")["accuracy:"] == [found["Robust"][0]]

@@ -1,6 +1,7 @@
 """`tagma predict`, `assign` and `export`: new data for runs of every task, without the old."""
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -174,7 +175,9 @@ def test_a_module_loads_what_is_exported_and_what_a_run_has(table, tmp_path):
 def test_a_run_without_what_scaled_its_inputs_says_so(table, tmp_path):
     shutil.copytree(table / "run", tmp_path / "run")
     file = tmp_path / "run/inputs.json"
-    for content in (None, "{", '{"kind": "other"}', file.read_text().replace("offset", "of")):
+    whole = file.read_text()
+    nothing = json.dumps(json.loads(whole) | {"scale": 0})
+    for content in (None, "{", '{"kind": "other"}', whole.replace("offset", "of"), nothing):
         file.unlink() if content is None else file.write_text(content)
         with pytest.raises(tagma.TagmaError, match=r"inputs.json") as error:
             tagma.load(tmp_path / "run").predict(np.zeros((2, 3)), cluster=0)

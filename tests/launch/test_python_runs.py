@@ -81,7 +81,9 @@ def test_settings_of_a_run_of_the_command_are_resolved(tmp_path):
     command("run", *QUICK, "hydra.run.dir=out", cwd=tmp_path)
     settings = tagma.load(tmp_path / "out").settings
     assert settings["clustering"]["k"] == 2
-    assert settings["training"]["learning_rate"] == settings["optimiser"]["step"]
+    assert settings["training"]["learning_rate"] == settings["optimiser"]["step"] == 1.0
+    (tmp_path / "out/.hydra/config.yaml").write_text("a: ${b}\nb: ${a}\nc: ${c}\n")
+    assert tagma.load(tmp_path / "out").settings["c"] == "${c}"  # there is no value at its end
 
 
 def test_predictions_are_those_of_the_cluster_that_is_named_or_found(finished):
@@ -131,6 +133,8 @@ def test_results_go_to_a_folder_of_their_own_and_replace_nothing(tmp_path, monke
     assert (first.folder / "metrics.json").read_bytes() == before
     again = tagma.run(*QUICK, "rounds=2", folder=first.folder, overwrite=True)
     assert len(again.history) == 3
+    quoted = tagma.run(*QUICK, "rounds=1", "hydra.run.dir='a place'")
+    assert quoted.folder == Path("a place")
 
 
 def test_the_command_says_that_it_replaces_results(tmp_path):
@@ -257,10 +261,16 @@ MISUSES = {
     "an option": (lambda: tagma.run("--multirun"), "options of the command"),
     "a flag of Hydra": (lambda: tagma.run("hydra.job.chdir=true"), "for the command only"),
     "engine twice": (lambda: tagma.run("engine=ray", engine="ray"), "say it once"),
+    "folder twice": (lambda: tagma.run("hydra.run.dir=a", folder="b"), "say it once"),
+    "folder from elsewhere": (lambda: tagma.run("hydra.run.dir=${seed}"), "must be a path as it"),
+    "folder that is no text": (lambda: tagma.run("hydra.run.dir='a"), "must be a path as it"),
     "resume": (lambda: tagma.run("resume=true"), "use tagma.resume"),
     "no folder": (lambda: tagma.load("nowhere"), "nowhere: there is no such folder"),
     "nothing to resume": (lambda: tagma.resume("nowhere"), "no checkpoint"),
     "folder of something else": (lambda: tagma.load("."), "is not the folder of a finished"),
+    "folder that is a number": (lambda: tagma.run(*QUICK, folder=3), "folder=3: must be a path"),
+    "no path": (lambda: tagma.load(None), "folder=None: must be a path"),
+    "engine that is a number": (lambda: tagma.run(engine=3), "engine=3: must be a name"),
     "file as folder": (lambda: tagma.run(*QUICK, folder="a_file"), "a_file: cannot be made"),
 }
 
@@ -334,6 +344,17 @@ def test_models_that_are_no_longer_what_they_were_are_one_clear_error(change, co
     with pytest.raises(TagmaError) as error:
         tagma.load(copy).predict(X, cluster=0)
     one_line(error)
+
+
+@pytest.mark.parametrize("setting", ["task.samples", "task.dim", "task.clients"])
+def test_settings_that_do_not_fit_into_memory_are_one_clear_error(setting, copy):
+    settings = copy / ".hydra/hydra.yaml"
+    settings.write_text(settings.read_text().replace("attack=alie", f"{setting}={10**15}"))
+    run = tagma.load(copy)
+    for call in (lambda: run.predict(X, cluster=0), lambda: run.assign(X, X[:, 0])):
+        with pytest.raises(TagmaError, match="do not fit into memory") as error:
+            call()
+        one_line(error)
 
 
 def test_what_a_folder_names_is_imported_with_trust_only(copy, tmp_path, monkeypatch):

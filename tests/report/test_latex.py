@@ -204,11 +204,12 @@ def test_the_command_says_where_the_tables_are(tmp_path):
         assert (tmp_path / "bench" / "tables" / f"{name}.tex").is_file()
 
 
-def test_a_link_is_not_followed(tmp_path):
+@pytest.mark.parametrize("name", ["tables", "figures"])
+def test_a_link_is_not_followed(name, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     bench_folder(tmp_path / "bench", pictures=False)
-    (tmp_path / "bench" / "tables").symlink_to(elsewhere)
+    (tmp_path / "bench" / name).symlink_to(elsewhere)
     done = tagma("report", "bench", "--latex", cwd=tmp_path)
     assert (done.returncode, list(elsewhere.iterdir())) == (2, [])
-    assert "is a link" in done.stderr
+    assert f"{name}: is a link" in done.stderr

@@ -150,6 +150,8 @@ def test_nothing_that_came_is_changed_and_large_arrays_are_not_copied():
         (lambda: rules.mean(ROWS * np.nan), "mean: "),
         (lambda: rules.mean(ROWS, weights=[1, 2]), "weights: shape"),
         (lambda: rules.mean(ROWS.astype(str)), "real numbers"),
+        (lambda: rules.mean(torch.eye(3).to_sparse()), "a tensor of numbers .* Sparse layout"),
+        (lambda: rules.mean([torch.empty(3, device="meta")]), "a tensor of numbers .* no data"),
         (lambda: rules.krum(ROWS, fraction=0.2, reference=ROWS[0]), "krum takes none"),
         (lambda: rules.clipping(ROWS, weights=np.ones(M)), "clipping takes none"),
     ],
