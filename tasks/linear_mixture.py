@@ -153,7 +153,7 @@ class LinearMixture(ABC):
         if abs(self.samples - self.dim) <= max(1, self.dim // 20):
             return [
                 f"task.samples={self.samples} is close to task.dim={self.dim}: the variance of "
-                "least squares is infinite there; without solver.ridge=auto they are useless"
+                "least squares is infinite there; solver.ridge=auto helps"
             ]
         return []
 
