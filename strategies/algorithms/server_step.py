@@ -24,6 +24,8 @@ class ServerStep(Protocol):
 
     work: str
     """What clients are asked for."""
+    needs: Mapping[str, Expected] = MappingProxyType({})
+    """The numbers that they are to report beside it."""
 
     def request(
         self,
@@ -34,6 +36,9 @@ class ServerStep(Protocol):
         expects: Mapping[str, Expected] | None = None,
     ) -> Request:
         """A request for this work, and for the numbers that the step needs."""
+        asked = {**(settings or {}), **dict.fromkeys(self.needs, 1.0)}
+        reported = {**(expects or {}), **self.needs}
+        return Request(self.work, clients, models, which, asked, reported)
 
     def __call__(self, model: Array, aggregate: Array, told: Told = NOTHING) -> Array:
         """The next model; `told` came with the updates that were aggregated."""
@@ -42,7 +47,7 @@ class ServerStep(Protocol):
         """How clients want to move away from the models that they received, as gradients do."""
 
 
-class GradientStep:
+class GradientStep(ServerStep):
     """Clients send gradients; the server steps: w <- w - step * aggregate.
 
     With `step=auto` they also report how fast their gradients can change, and the step follows.
@@ -52,23 +57,8 @@ class GradientStep:
 
     def __init__(self, *, step: StepSize) -> None:
         self.step = step
-
-    def request(
-        self,
-        clients: Labels,
-        models: Array,
-        which: Labels | None,
-        settings: Mapping[str, float] | None = None,
-        expects: Mapping[str, Expected] | None = None,
-    ) -> Request:
-        """For gradients, and where the step follows from it, for what that is."""
-        measure = self.step == AUTO
-        asked = {SMOOTHNESS: 1.0} if measure else {}
-        reported = {SMOOTHNESS: _SMOOTHNESS} if measure else {}
-        return Request(
-            self.work, clients, models, which, {**(settings or {}), **asked},
-            {**(expects or {}), **reported},
-        )  # fmt: skip
+        if step == AUTO:
+            self.needs = {SMOOTHNESS: _SMOOTHNESS}
 
     def __call__(self, model: Array, aggregate: Array, told: Told = NOTHING) -> Array:
         """One gradient step."""
@@ -84,7 +74,7 @@ class GradientStep:
         return updates
 
 
-class AverageModels:
+class AverageModels(ServerStep):
     """Clients train and send their model (the paper's FA): w <- aggregate.
 
     `step` and `local_steps` are how they train, unless `training` says otherwise.
@@ -95,17 +85,6 @@ class AverageModels:
     def __init__(self, *, step: StepSize, local_steps: Annotated[int, Ge(1)]) -> None:
         self.step = step
         self.local_steps = local_steps
-
-    def request(
-        self,
-        clients: Labels,
-        models: Array,
-        which: Labels | None,
-        settings: Mapping[str, float] | None = None,
-        expects: Mapping[str, Expected] | None = None,
-    ) -> Request:
-        """For models."""
-        return Request(self.work, clients, models, which, settings or {}, expects or {})
 
     def __call__(self, model: Array, aggregate: Array, told: Told = NOTHING) -> Array:
         """The aggregate of the clients' models."""
