@@ -14,6 +14,7 @@ import numpy as np
 from tagma.arrays import Array, Labels
 from tagma.attacks.base import LocalAttack, LocalView
 from tagma.attacks.schedule import Adversary
+from tagma.escaping import one_line
 from tagma.exchange import CHOICE, Replies, Request
 from tagma.layout import Named
 from tagma.rng import stream
@@ -130,7 +131,7 @@ class LocalForgers:
 
 def failure_of(problem: Exception) -> Failure:
     """A client that raised an exception."""
-    return "error", f"{type(problem).__name__}: {problem}"
+    return "error", one_line(f"{type(problem).__name__}: {problem}")
 
 
 def _put(vector: Array, numbers: Mapping[str, float], replies: Replies, row: int) -> None:

@@ -25,8 +25,11 @@ from tagma.bench.cell_identity import code_fingerprint
 from tagma.bench.cell_store import FILES, write_result
 from tagma.bench.cells import Cell
 from tagma.environment import environment
+from tagma.escaping import one_line
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+LONGEST = 1000
+"""Characters of what a failed cell says."""
 _UP = "up"
 _OTHER_CODE = "the code has changed since this command began: start it again"
 
@@ -155,12 +158,7 @@ def work(cell: Cell) -> tuple[dict[str, Any] | None, str | None]:
     try:
         return cell.run(), None
     except Exception as problem:  # one bad cell must not end the others
-        return None, printable(f"{type(problem).__name__}: {problem}")
-
-
-def printable(text: str) -> str:
-    """The text without lone surrogates, which no encoding can write."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+        return None, one_line(f"{type(problem).__name__}: {problem}", LONGEST)
 
 
 def _serve(line: Connection, folder: Path, parent: int, code: str) -> None:

@@ -18,6 +18,7 @@ from tagma.bench.grid.grid_command import check_failures, failures, found_by_gat
 from tagma.bench.grid.metric import with_metric
 from tagma.bench.grid.plan import read_plan
 from tagma.errors import TagmaError
+from tagma.escaping import one_line
 from tagma.foreign_file import MOST_TEXT, plain_file
 from tagma.given_path import given_path
 from tagma.kept import forget
@@ -78,7 +79,8 @@ class Bench:
     def __repr__(self) -> str:
         try:
             bench = read_bench(self.folder)
-            return f"<Bench {self.folder}: {bench_verdict(bench, leaderboard(bench))}>"
+            verdict = bench_verdict(bench, leaderboard(bench))
+            return one_line(f"<Bench {self.folder}: {verdict}>")
         except Exception:  # the folder may be gone
             return f"<Bench {self.folder}>"
 

@@ -15,8 +15,9 @@ from typing import Any
 from tagma.bench.cell_identity import code_fingerprint
 from tagma.bench.cell_store import FILES, write_result
 from tagma.bench.cells import Cell
-from tagma.bench.local_workers import ONE_THREAD, Ended, printable, too_long, work
+from tagma.bench.local_workers import LONGEST, ONE_THREAD, Ended, too_long, work
 from tagma.errors import EngineError
+from tagma.escaping import one_line
 
 _ENVIRONMENT = dict.fromkeys(
     (
@@ -89,7 +90,7 @@ class RayWorkers:
         try:
             code, result, error = self._ray.get(task)
         except self._ray.exceptions.RayError as problem:
-            return Ended(key, None, printable(" ".join(str(problem).split())))
+            return Ended(key, None, one_line(problem, LONGEST))
         if code != code_fingerprint():
             return Ended(key, None, _OTHER_CODE)
         if result is not None:

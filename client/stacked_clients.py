@@ -278,7 +278,7 @@ class StackedClients:
         try:
             return self._solve(self._task, data).model
         except Exception as problem:  # a client may fail in any way
-            _log.warning("a client failed: %s: %s", type(problem).__name__, problem)
+            _log.warning("a client failed: %s", failure_of(problem)[1])
             return np.full(self._layout.size, np.nan, self._layout.dtype)
 
     def _solved(self, examples: StackedExamples) -> Array:

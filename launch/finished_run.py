@@ -17,6 +17,7 @@ from yaml import YAMLError
 
 from tagma.arrays import Array
 from tagma.errors import TagmaError
+from tagma.escaping import one_line
 from tagma.foreign_file import read_yaml
 from tagma.given_path import given_path
 from tagma.launch.assignment import Assignment, assign
@@ -176,7 +177,7 @@ class Run:
 
     def __repr__(self) -> str:
         try:
-            return f"<Run {self.folder}: {run_headline.verdict(read_run(self.folder))}>"
+            return one_line(f"<Run {self.folder}: {run_headline.verdict(read_run(self.folder))}>")
         except Exception:  # the folder may be gone
             return f"<Run {self.folder}>"
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from tagma.attacks.base import LocalAttack, OmniscientAttack
 from tagma.choices import SEARCHPATH, choices, file_of, groups, not_offered, offered, text_of
 from tagma.errors import TagmaError
+from tagma.escaping import visible
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import console, warn
 from tagma.override import key_of
@@ -58,7 +59,7 @@ def _print_choices(group: str, places: Sequence[str]) -> None:
             what = about(group, name)
         except TagmaError as problem:  # of a package that somebody else may have to mend
             what = str(problem).partition(" offers ")[2]
-        table.add_row(name, Text(f"{what} (of {packages[name].package})"))
+        table.add_row(name, f"{what} (of {packages[name].package})")
     console.print(table)
     _print_not_offered(group)
 
@@ -75,8 +76,8 @@ def _print_attack(name: str, places: Sequence[str]) -> None:
     except TagmaError as problem:  # of a package that somebody else may have to mend
         if package is None:
             raise
-        console.print(f"[bold]{name}[/]  (of {package.package})", highlight=False)
-        console.print(Padding(Text(str(problem)), (0, 0, 0, 4)))
+        _print_name(name, f"(of {package.package})")
+        console.print(Padding(str(problem), (0, 0, 0, 4)))
         return
     except (yaml.YAMLError, TypeError, ValueError) as problem:
         raise TagmaError(
@@ -89,10 +90,14 @@ def _print_attack(name: str, places: Sequence[str]) -> None:
         kind, threat = _threat(target)
     kind += f"; of {package.package}" if package else ""
     shown = ", ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())
-    console.print(f"[bold]{name}[/]  ({kind})", highlight=False)
+    _print_name(name, f"({kind})")
     for line in (about("attack", name, places), threat, f"settings: {shown}" if shown else ""):
         if line:
-            console.print(Padding(Text(line), (0, 0, 0, 4)))
+            console.print(Padding(line, (0, 0, 0, 4)))
+
+
+def _print_name(name: str, more: str) -> None:
+    console.print(Text.assemble((visible(name), "bold"), f"  {visible(more)}"), highlight=False)
 
 
 def _threat(target: object) -> tuple[str, str]:

@@ -4,7 +4,6 @@ Seeds are not a setting of a row: their runs are summed up by the mean, with the
 of the report. A run that failed is counted and left out; an error that diverged is infinite.
 """
 
-import csv
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,9 +14,9 @@ from typing import Any
 import numpy as np
 from rich.box import SIMPLE
 from rich.table import Table
-from rich.text import Text
 
 from tagma.atomic_file import whole_file
+from tagma.escaping import TableWriter
 from tagma.launch.console import console, say
 from tagma.override import key_of
 from tagma.report.bootstrap import Interval, interval, resampled_means
@@ -81,11 +80,14 @@ def show_summary(runs: Sequence[EndedRun], folder: Path) -> None:
     rows = summarise(runs)
     say(f"{len(runs)} runs in {folder}; means over seeds, with 95 % bootstrap intervals:")
     console.print(_table(rows, folder))
-    with whole_file(folder / "summary.csv") as partial, partial.open("w", newline="") as file:
+    with (
+        whole_file(folder / "summary.csv") as partial,
+        partial.open("w", newline="", encoding="utf-8") as file,
+    ):
         flat = [_flat(row, folder) for row in rows]
-        table = csv.DictWriter(file, list(flat[0]), lineterminator="\n")
-        table.writeheader()
-        table.writerows(flat)
+        table = TableWriter(file)
+        table.row(flat[0])
+        table.rows(row.values() for row in flat)
     with whole_file(folder / "summary.json") as partial:
         partial.write_text(json.dumps(_plain(rows, folder), indent=2) + "\n", encoding="utf-8")
     say(f"summary: {folder / 'summary.csv'}, .json")
@@ -121,7 +123,7 @@ def _table(rows: Sequence[SummaryRow], folder: Path) -> Table:
     table = Table(box=SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
     names = list(rows[0].numbers)[:SHOWN]
     for key in rows[0].varied:
-        table.add_column(Text(key), no_wrap=True)
+        table.add_column(key, no_wrap=True)
     table.add_column("runs", justify="right")
     table.add_column("failed", justify="right", style="red")
     for name in names:
@@ -130,9 +132,8 @@ def _table(rows: Sequence[SummaryRow], folder: Path) -> Table:
     for row in rows:
         numbers = [_words(row.numbers[name]) for name in names]
         where = " ".join(_names(row, folder))
-        varied = [Text(value) for value in row.varied.values()]
         failed = str(row.failed) if row.failed else ""
-        table.add_row(*varied, str(len(row.runs)), failed, *numbers, where)
+        table.add_row(*row.varied.values(), str(len(row.runs)), failed, *numbers, where)
     return table
 
 

@@ -1,12 +1,12 @@
 """`tagma predict`: what a cluster's model says of new examples."""
 
-import csv
 import sys
 from pathlib import Path
 from typing import Any, TextIO
 
 from tagma.atomic_file import whole_file
 from tagma.errors import TagmaError
+from tagma.escaping import TableWriter
 from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import notices, say
 from tagma.launch.finished_run import Run
@@ -52,9 +52,9 @@ def main(arguments: list[str]) -> None:
 
 def _write(file: TextIO, found: Any) -> None:
     """A column, or one for each output of a model that has several."""
-    table = csv.writer(file, lineterminator="\n")
+    table = TableWriter(file)
     several = found.ndim > 1
     rows = found.reshape(len(found), -1).tolist()
     names = [f"prediction_{i}" for i in range(len(rows[0]))] if several else ["prediction"]
-    table.writerow(["example", *names])
-    table.writerows([number, *row] for number, row in enumerate(rows))
+    table.row(["example", *names])
+    table.rows([number, *row] for number, row in enumerate(rows))

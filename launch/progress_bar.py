@@ -6,6 +6,7 @@ from typing import Protocol, Self
 
 from rich import progress as rich
 
+from tagma.escaping import one_line
 from tagma.launch.console import notices
 from tagma.server.results.events import RoundFinished
 
@@ -40,13 +41,14 @@ class ProgressBar:
     """A context manager around the work; `show` or, for the rounds of a run, `round` moves it."""
 
     def __init__(self, title: str) -> None:
-        self._title = title
+        self._title = one_line(title)
         self._bar = rich.Progress(
-            rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn(),
-            rich.TextColumn("{task.fields[more]}"), rich.TimeElapsedColumn(),
+            rich.TextColumn("{task.description}", markup=False), rich.BarColumn(),
+            rich.MofNCompleteColumn(), rich.TextColumn("{task.fields[more]}", markup=False),
+            rich.TimeElapsedColumn(),
             console=notices, transient=True, disable=not notices.is_terminal,
         )  # fmt: skip
-        self._task = self._bar.add_task(title, total=None, more="")
+        self._task = self._bar.add_task(self._title, total=None, more="")
         self._last_line = monotonic()
         self._first: tuple[float, int] | None = None
 
@@ -83,7 +85,7 @@ def words_of(event: RoundFinished) -> str:
     more = _WORKS.get(event.work, event.work)
     for name, value in [*event.scores.items()][:1]:
         more += "" if value is None else f", {name.replace('_', ' ')} {value:.4f}"
-    return more
+    return one_line(more)
 
 
 def duration(seconds: float) -> str:

@@ -8,6 +8,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Self, TextIO
 
+from tagma.escaping import one_line
 from tagma.launch.progress_bar import words_of
 from tagma.server.results.events import RoundFinished
 
@@ -19,7 +20,7 @@ class ProgressLine:
     """Around the work, as the command's bar is; with `wanted=False` nothing is ever written."""
 
     def __init__(self, title: str, *, wanted: bool) -> None:
-        self._title = title
+        self._title = one_line(title)
         self._stream: TextIO | None = _screen() if wanted else None
         self._text, self._last = "", -_PAUSE
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tagma.errors import TagmaError
+from tagma.escaping import LogLines
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import warn
 from tagma.launch.run import check, run_and_show
@@ -43,7 +44,7 @@ def main(arguments: list[str]) -> None:
     read = parser.read(arguments)
     settings = settings_to_resume(read.folder, read.overrides, trust=read.trust, notify=warn)
     log = logging.FileHandler(read.folder / "run.log")
-    log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    log.setFormatter(LogLines())
     logging.getLogger().addHandler(log)
     logging.getLogger().setLevel(logging.INFO)
     run_and_show(settings, read.folder)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tagma.atomic_file import whole_file
 from tagma.errors import TagmaError
+from tagma.escaping import one_line
 from tagma.report.figure_files import Sheet, draw
 
 
@@ -32,7 +33,7 @@ class Figure:
         return as_image(self.svg)
 
     def __repr__(self) -> str:
-        return f"<Figure {self.name}: {self.title}>"
+        return one_line(f"<Figure {self.name}: {self.title}>")
 
 
 def as_image(svg: str) -> str:

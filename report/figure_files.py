@@ -4,7 +4,6 @@ A sheet may have several panels; they stand in rows, with a key under them. Othe
 browsers know no CSS variables, so the light colours are written out.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tagma.atomic_file import whole_file
+from tagma.escaping import TableWriter
 from tagma.report.figure_pdf import write_pdf
 from tagma.report.folder_files import own_folder
 from tagma.report.short_labels import LETTER
@@ -19,7 +19,6 @@ from tagma.report.templating import templates
 
 MARGIN, GAP, LINE = 14, 26, 24
 _ENDS = ("svg", "csv", "pdf")
-_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -71,18 +70,15 @@ def write_sheets(
                 write_pdf(drawing, style(paper="#ffffff"), partial)
         with (
             whole_file(folder / f"{sheet.name}.csv") as partial,
-            partial.open("w", encoding="utf-8", errors="replace", newline="") as file,
+            partial.open("w", encoding="utf-8", newline="") as file,
         ):
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow(sheet.columns)
-            table.writerows([_plain(value) for value in row] for row in sheet.rows)
+            table = TableWriter(file)
+            table.row(sheet.columns)
+            table.rows([_plain(value) for value in row] for row in sheet.rows)
 
 
 def draw(sheet: Sheet) -> str:
-    """The sheet as an SVG document: panels in rows, then the key.
-
-    What XML cannot hold, of a client's words, is replaced.
-    """
+    """The sheet as an SVG document: panels in rows, then the key."""
     places: list[tuple[Any, float, float]] = []
     width, height = 0.0, float(MARGIN)
     for start in range(0, len(sheet.panels), sheet.across):
@@ -95,7 +91,7 @@ def draw(sheet: Sheet) -> str:
         height += max(figure.height for figure in row) + GAP
     height += MARGIN - GAP
     keys = [replace(key, y=key.y + height) for key in _in_lines(sheet.keys, width)]
-    drawn = (
+    return (
         templates()
         .get_template("sheet.svg.md")
         .render(
@@ -107,7 +103,6 @@ def draw(sheet: Sheet) -> str:
             style=style(),
         )
     )
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", drawn)
 
 
 def _in_lines(keys: Sequence[Key], width: float) -> Iterator[Key]:

@@ -10,6 +10,7 @@ from yaml import YAMLError
 
 from tagma.atomic_file import whole_file
 from tagma.errors import TagmaError
+from tagma.escaping import text_of_cell
 from tagma.foreign_file import MOST_TEXT, plain_file
 
 _DAMAGED = (
@@ -37,7 +38,11 @@ def csv_rows(path: Path, required: bool = False) -> list[dict[str, str]]:
         return []
     with plain_file(path, MOST_TEXT).open(encoding="utf-8", newline="") as file:
         return [
-            {key: value or "" for key, value in row.items() if key is not None}
+            {
+                text_of_cell(key): text_of_cell(value or "")
+                for key, value in row.items()
+                if key is not None
+            }
             for row in csv.DictReader(file)
         ]
 
@@ -51,8 +56,8 @@ def own_folder(path: Path) -> Path:
 
 
 def write_page(folder: Path, page: str) -> Path:
-    """`report.html`, at once and whole; a lone surrogate in what a client sent is replaced."""
+    """`report.html`, at once and whole."""
     path = folder / "report.html"
     with whole_file(path) as partial:
-        partial.write_text(page, encoding="utf-8", errors="replace")
+        partial.write_text(page, encoding="utf-8")
     return path

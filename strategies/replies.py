@@ -16,6 +16,7 @@ from flwr.app import Message, MetricRecord, RecordDict
 from numpy.typing import NDArray
 
 from tagma.arrays import Array
+from tagma.escaping import is_plain_name, one_line
 from tagma.exchange import Expected, Replies
 from tagma.flower_private import ErrorCode
 from tagma.layout import Layout
@@ -28,8 +29,6 @@ _ANY = 1e150
 _MOST_EXAMPLES = 2**53
 _MOST_METRICS = 64
 """More numbers than these in one reply are not looked at."""
-_DETAIL = 300
-"""Characters of an error that are kept."""
 _CLIENTS = 2**31
 """Client numbers are below this."""
 _AWAY = {
@@ -70,7 +69,7 @@ class Rejection:
     client: int | None = None
     """The number that the client gives itself, where it could be read."""
     detail: str = ""
-    """What an error reply says."""
+    """What an error reply says, on one line."""
 
 
 class _Unusable(Exception):
@@ -117,7 +116,7 @@ def _check(
         if message.has_error():
             if message.error.code in _AWAY:
                 return Rejection(node, UNREACHABLE)
-            return Rejection(node, "error", detail=_line(message.error.reason))
+            return Rejection(node, "error", detail=one_line(message.error.reason))
         if not message.has_content():
             raise _Unusable("empty")
         content = message.content
@@ -137,11 +136,6 @@ def _check(
         return Rejection(node, str(problem), client)
     except Exception:  # records that break even the checks
         return Rejection(node, "malformed", client)
-
-
-def _line(text: object) -> str:
-    """What a client says, as a line of the log that it cannot make two of."""
-    return "".join(c if c.isprintable() else " " for c in str(text)[:_DETAIL])
 
 
 def _arrays(content: RecordDict, layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
@@ -240,9 +234,9 @@ def check_metrics(
 
 
 def usable_metrics(told: Mapping[str, Any]) -> dict[str, float]:
-    """The finite numbers among what a client measured, as far as anybody looks."""
+    """The finite numbers among what a client measured, as far as anybody looks, by plain names."""
     return {
-        str(name): float(value)
+        name: float(value)
         for name, value in islice(told.items(), _MOST_METRICS)
-        if is_finite(value)
+        if is_plain_name(name) and is_finite(value)
     }

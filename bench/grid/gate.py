@@ -19,6 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge
 from rich.table import Table
+from rich.text import Text
 
 from tagma.bench.grid.axis import Axis, Plain
 from tagma.bench.grid.conditions import Condition, check_condition, holds
@@ -88,8 +89,8 @@ def gate_table(found: Sequence[Finding]) -> Table:
     for column in ("combination", "median", "asked", "holds?"):
         table.add_column(column, justify="right" if column == "median" else "left")
     for one in found:
-        held = "[green]yes[/]" if one.held else "[red]no[/]"
-        table.add_row(one.combination.replace("[", r"\["), number(one.figure), one.asked, held)
+        held = Text("yes", "green") if one.held else Text("no", "red")
+        table.add_row(one.combination, number(one.figure), one.asked, held)
     return table
 
 

@@ -1,6 +1,5 @@
 """Tables as CSV and Parquet: the same bytes for the same rows."""
 
-import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from pyarrow import parquet
 
 from tagma.atomic_file import whole_file
 from tagma.bench.cell_identity import LIBRARIES
+from tagma.escaping import TableWriter
 from tagma.server.results.cluster_scores import CLUSTERING
 
 TEXT, WHOLE, NUMBER = "text", "whole", "number"
@@ -37,9 +37,9 @@ def write_table(path: Path, columns: Columns, rows: Iterable[Mapping[str, Any]])
         whole_file(path.with_suffix(".csv")) as partial,
         partial.open("w", newline="", encoding="utf-8") as file,
     ):
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(columns)
-        table.writerows([["" if v is None else v for v in row] for row in typed])
+        table = TableWriter(file)
+        table.row(columns)
+        table.rows(["" if v is None else v for v in row] for row in typed)
     by_column = list(zip(*typed, strict=True)) or [()] * len(columns)
     arrays = [
         pa.array(values, _TYPES[kind])

@@ -1,8 +1,7 @@
 """`tagma bench kernels`: table, CSV, figure and gate."""
 
-import csv
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from tagma.bench.kernels.kernels_timing import Timing, compare, one_thread
 from tagma.bench.kernels.kmeans_speed import Comparison, compare_clustering
 from tagma.bench.kernels.rivals import OURS, PEERS, formulations
 from tagma.errors import TagmaError
+from tagma.escaping import TableWriter
 from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import console, notices, say
 
@@ -123,6 +123,6 @@ def _short(number: int) -> str:
 
 def _write_csv(timings: Sequence[Timing], path: Path) -> None:
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Timing)])
-        writer.writeheader()
-        writer.writerows(asdict(timing) for timing in timings)
+        table = TableWriter(file, lineterminator="\r\n")
+        table.row(field.name for field in fields(Timing))
+        table.rows(astuple(timing) for timing in timings)

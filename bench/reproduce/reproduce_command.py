@@ -1,7 +1,6 @@
 """`tagma reproduce`: the paper's experiments, resumable, with figures and a table of claims."""
 
 import argparse
-import csv
 import os
 import shlex
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from rich.table import Table
+from rich.text import Text
 
 from tagma import __version__
 from tagma.bench.cell_store import cells_folder
@@ -17,6 +17,7 @@ from tagma.bench.reproduce.experiment import Experiment, Row
 from tagma.bench.reproduce.paper_claims import Claim, as_markdown
 from tagma.bench.runner import run_cells
 from tagma.errors import TagmaError
+from tagma.escaping import TableWriter
 from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import console, say, warn
 from tagma.launch.progress_bar import ProgressBar
@@ -124,9 +125,9 @@ def write(
     path = folder / experiment.name
     with path.with_suffix(".csv").open("w", newline="") as file:
         columns = list(dict.fromkeys(name for row in rows for name in row))
-        table = csv.DictWriter(file, fieldnames=columns)
-        table.writeheader()
-        table.writerows(rows)
+        table = TableWriter(file, lineterminator="\r\n")
+        table.row(columns)
+        table.rows([row.get(name, "") for name in columns] for row in rows)
     claims = experiment.claims(rows)
     path.with_suffix(".md").write_text(page(claims))
     experiment.draw(rows, path)
@@ -138,14 +139,11 @@ def _table(experiment: Experiment, claims: Sequence[Claim]) -> Table:
     table = Table(title=experiment.about, title_justify="left", title_style="bold")
     for column in (experiment.heading, "we measure", "holds?"):
         table.add_column(column)
-    words = {"yes": "[green]yes[/]", "no": "[red]no[/]", "undecided": "[yellow]undecided[/]"}
+    colours = {"yes": "green", "no": "red", "undecided": "yellow"}
     for claim in claims:
-        table.add_row(_plain(claim.says), _plain(claim.measured), words.get(claim.holds, "-"))
+        colour = colours.get(claim.holds)
+        table.add_row(claim.says, claim.measured, Text(claim.holds, colour) if colour else "-")
     return table
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")
 
 
 def _experiment(name: str) -> Experiment:

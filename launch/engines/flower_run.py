@@ -17,6 +17,7 @@ import tomli_w
 
 from tagma import __version__
 from tagma.errors import EngineError
+from tagma.escaping import visible
 from tagma.launch.engines.superlink import CONNECTION, SuperLink
 from tagma.override import key_of
 from tagma.server.results.events import Observer, parse_event
@@ -147,7 +148,7 @@ class _Lines:
         assert command.stdout is not None
         for raw in command.stdout:
             line = ANSI.sub("", raw.rstrip("\n"))
-            self._output.write(line + "\n")
+            self._output.write(visible(line) + "\n")
             self._on_line(line)
             self.last = line.strip(BOX) or self.last
             if self.number is None and (found := STARTED.search(line)):

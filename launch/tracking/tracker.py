@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tagma.errors import TagmaError
+from tagma.escaping import tracked_name
 from tagma.launch.console import warn
 from tagma.server.results.events import RoundFinished
 from tagma.settings import Settings
@@ -142,7 +143,7 @@ def final_numbers(metrics: dict[str, Any]) -> dict[str, float]:
         "replies_rejected": sum(metrics["replies"]["rejected"].values()),
         "seconds": metrics["seconds"]["total"],
     }
-    return {name: float(value) for name, value in named.items() if value is not None}
+    return _tracked(named)
 
 
 def round_numbers(event: RoundFinished) -> dict[str, float]:
@@ -155,7 +156,13 @@ def round_numbers(event: RoundFinished) -> dict[str, float]:
         "bytes_up": event.bytes_up,
         "seconds": event.seconds,
     }
-    return {f"round/{name}": float(value) for name, value in named.items() if value is not None}
+    return _tracked({f"round/{name}": value for name, value in named.items()})
+
+
+def _tracked(numbers: Mapping[str, Any]) -> dict[str, float]:
+    """Those that are known, by names that every tracker takes."""
+    known = {name: value for name, value in numbers.items() if value is not None}
+    return {tracked_name(name): float(value) for name, value in known.items()}
 
 
 def kept_files(folder: Path) -> list[Path]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from flwr.app import Message, MetricRecord, RecordDict
 
+from tagma.escaping import is_plain_name, one_line
 from tagma.layout import Layout
 from tagma.strategies.replies import Rejection, Reply, check_replies, is_finite, usable_metrics
 from tagma.wire import ARRAYS, EXAMPLES, METRICS
@@ -72,14 +73,16 @@ class ForeignReplies:
 
         Nodes that name other metrics than most, or of another kind, are left out, as are those with
         numbers that are not finite where most have none: the function may count on all being alike.
-        One that fails nevertheless costs the metrics, not the run.
+        So are those with names that no log could show. A function that fails nevertheless costs the
+        metrics, not the run.
         """
         kinds = {node: _kinds(self.contents[node]) for node in nodes}
-        alike = [self.contents[node] for node, kind in kinds.items() if kind == _commonest(kinds)]
+        plain = {n: k for n, k in kinds.items() if all(is_plain_name(name) for name, *_ in k)}
+        alike = [self.contents[node] for node, kind in plain.items() if kind == _commonest(plain)]
         try:
             return function(alike, key) if alike else MetricRecord()
         except Exception as problem:  # of the user's own code
-            _log.warning("the metrics of this round cannot be summed up: %s", problem)
+            _log.warning("the metrics of this round cannot be summed up: %s", one_line(problem))
             return MetricRecord()
 
 

@@ -42,15 +42,17 @@ def both(first: Observer, second: Observer) -> Observer:
 
 def print_event(event: RoundFinished) -> None:
     """An observer that writes events to the standard output of the process."""
-    print(_MARK + json.dumps(asdict(event)), flush=True)
+    print(f"{_MARK}{json.dumps(asdict(event))}\n", end="", flush=True)
 
 
 def parse_event(line: str) -> RoundFinished | None:
-    """The event in a line of a server's output, if there is one."""
-    _, mark, text = line.partition(_MARK)
-    if not mark:
+    """The event that a line of a server's output is, if it is one.
+
+    A line that only contains one is somebody else's, such as what a client says of its failure.
+    """
+    if not line.startswith(_MARK):
         return None
     try:
-        return RoundFinished(**json.loads(text))
+        return RoundFinished(**json.loads(line.removeprefix(_MARK)))
     except (ValueError, TypeError):
         return None

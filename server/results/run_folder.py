@@ -4,7 +4,6 @@ history.csv grows while the run goes on; the other files appear when it is over,
 so that a folder with metrics.json is a whole result.
 """
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from safetensors.numpy import save
 
 from tagma.arrays import Array, Labels
 from tagma.atomic_file import whole_file
+from tagma.escaping import TableWriter
 from tagma.exchange import NO_MODEL
 from tagma.foreign_file import read_text
 from tagma.layout import Named
@@ -57,9 +57,9 @@ class History:
         self, folder: Path, scores: Sequence[Score], so_far: Sequence[RoundFinished] = ()
     ) -> None:
         self._scores = [score.name for score in scores]
-        self._file = (folder / HISTORY).open("w", newline="")
-        self._table = csv.writer(self._file)
-        self._table.writerow(["round", "work", *self._scores, *_COUNTED])
+        self._file = (folder / HISTORY).open("w", newline="", encoding="utf-8")
+        self._table = TableWriter(self._file, lineterminator="\r\n")
+        self._table.row(["round", "work", *self._scores, *_COUNTED])
         for event in so_far:
             self._add(event)
         self._file.flush()
@@ -76,7 +76,7 @@ class History:
     def _add(self, event: RoundFinished) -> None:
         scores = [event.scores[name] for name in self._scores]
         counted = [getattr(event, name) for name in _COUNTED]
-        self._table.writerow([event.round, event.work, *scores, *counted])
+        self._table.row([event.round, event.work, *scores, *counted])
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,9 @@ def write_clusters(
         one.name for one in recorder.scores
         if isinstance(one, ClientMetric) and one.of is None and one.name not in _CLUSTER_COLUMNS
     ]  # fmt: skip
-    with (folder / CLUSTERS).open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow([*_CLUSTER_COLUMNS, *measured])
+    with (folder / CLUSTERS).open("w", newline="", encoding="utf-8") as file:
+        table = TableWriter(file, lineterminator="\r\n")
+        table.row([*_CLUSTER_COLUMNS, *measured])
         absent = {client for client in recorder.rejected if client is not None}
         for client in sorted(assigned.keys() | absent):
             true = forger = ""
@@ -140,7 +140,7 @@ def write_clusters(
             row = [client, "" if model == NO_MODEL else model, true, forger, trimmed, *place]
             told = last.evaluations.get(client, {})
             values = [repr(told[name]) if name in told else "" for name in measured]
-            table.writerow([*row, joined, *screened, *values])
+            table.row([*row, joined, *screened, *values])
 
 
 def _held(found: Clustered) -> dict[int, list[int]]:

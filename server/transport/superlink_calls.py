@@ -16,6 +16,7 @@ from typing import TypeVar
 import httpx
 from flwr.serverapp import Grid
 
+from tagma.escaping import one_line
 from tagma.server.transport.flower_superlink import ObjectPushError, RetryInvoker
 
 _PAUSE = 1.0
@@ -66,7 +67,7 @@ class Link:
         """Take an error for an outage; one that will not pass is raised again."""
         if not passing(problem):
             raise problem
-        _log.warning("the SuperLink was away: %s: %s", type(problem).__name__, problem)
+        _log.warning("the SuperLink was away: %s", one_line(f"{type(problem).__name__}: {problem}"))
         self.away_until = time.monotonic()
 
     def _listen(self, invoker: RetryInvoker) -> None:

@@ -133,7 +133,7 @@ def test_failed_runs_are_listed_with_their_reason_and_hostile_words_stay_words(
     tmp_path: Path,
 ) -> None:
     rows = grid_rows()
-    words = HOSTILE[:-1] + "\x1b\x00"
+    words = HOSTILE[:-1] + "\x1b\x00\u202e"
     for row in rows[:2]:
         row |= {"status": "timed out", "reason": words[:-1], "estimation_error": ""}
     for row in rows:
@@ -145,6 +145,8 @@ def test_failed_runs_are_listed_with_their_reason_and_hostile_words_stay_words(
     assert not page.having("img")
     assert not page.having("b")
     assert "<script>alert(1)</script>" in page.text("bdi")
+    assert "\\x1b\\x00\\u202e" in page.text("h1") + page.text("title")
+    assert not set(page.source) & set("\x1b\x00\u202e")
     assert page.text("bdi").count("alert(1)") == 1, "two seeds that failed alike share a row"
     for file in (path / "figures").glob("*.svg"):
         ElementTree.parse(file)

@@ -25,6 +25,13 @@ pytestmark = [
     ),
 ]
 WIDTHS = (400, 1000, 1600)
+SMUGGLED = (
+    "<script>document.title = 'owned'</script>"
+    "<img src='missing.png' onerror=\"document.title = 'owned'\"><img src='report.html'>"
+    "<style>main { font-size: 99px }</style><p id='smuggled' style='font-size: 99px'>x</p>"
+    "<link rel='stylesheet' href='report.html'>"
+)
+"""What a page would have in it if a text were not escaped."""
 
 
 @pytest.fixture(scope="module")
@@ -252,3 +259,22 @@ def test_a_figure_of_its_own_can_be_opened(
     browser.get((pages["bench"].parent / "figures" / f"{figure}.svg").as_uri())
     assert browser.execute_script("return document.documentElement.tagName") == "svg"
     assert browser.execute_script("return document.documentElement.getBBox().width") > 100
+
+
+@NAMES
+def test_what_is_smuggled_into_a_page_neither_runs_nor_loads(
+    browser: Any, pages: dict[str, Path], name: str
+) -> None:
+    text = pages[name].read_text(encoding="utf-8")
+    bad = pages[name].with_name("smuggled.html")
+    bad.write_text(text.replace("<main>", f"<main>{SMUGGLED}", 1), encoding="utf-8")
+    browser.get_log("performance")
+    show(browser, bad)
+    assert "owned" not in browser.title
+    font = "return getComputedStyle(document.querySelector(arguments[0])).fontSize"
+    assert browser.execute_script(font, "main") != "99px"
+    assert browser.execute_script(font, "#smuggled") != "99px"
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    answered = [e for e in events if e["method"] == "Network.responseReceived"]
+    assert [one["params"]["response"]["url"] for one in answered] == [bad.as_uri()]
+    assert browser.find_elements("css selector", "thead button"), "the page's own script has run"

@@ -69,6 +69,7 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
     assert len(run.having("script")) == 1
     assert len(run.having("style")) == 1
     assert not run.having("img")
+    assert "\\ud800" in run.text("li")
     assert len(run.having("b")) == 3, "the bold names of the three figures, and nothing else"
     assert "<script>alert(1)</script>" in run.text("bdi")
     assert "<script>alert(1)</script>" in run.text("li")

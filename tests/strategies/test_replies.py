@@ -85,8 +85,8 @@ def test_a_node_cannot_answer_for_another():
     [
         (ErrorCode.NODE_UNAVAILABLE, "unreachable", ""),
         (ErrorCode.MESSAGE_UNAVAILABLE, "unreachable", ""),
-        (ErrorCode.CLIENT_APP_RAISED_EXCEPTION, "error", "x" * 300),
-        (10**6, "error", "x" * 300),
+        (ErrorCode.CLIENT_APP_RAISED_EXCEPTION, "error", "x" * 299 + "…"),
+        (10**6, "error", "x" * 299 + "…"),
     ],
 )
 def test_errors_say_whether_a_node_was_away_or_failed_and_not_too_much(code, reason, detail):
@@ -273,6 +273,19 @@ def test_of_evaluations_the_usable_numbers_are_kept_and_the_rest_is_left_out():
         3: {EXAMPLES: 10, "loss": 0.5, "accuracy": 1},
         5: {EXAMPLES: 10, "g": -2.0},
     }
+
+
+def test_what_a_client_says_of_its_failure_is_one_line_without_control_characters():
+    said = "\x1b[2Jno\nluck\r\u202e\x00"
+    _, rejected = check(Message(Error(2, said), reply_to=instruction(3)), answer(5), answer(9))
+    assert rejected[0].detail == "\\x1b[2Jno luck \\u202e\\x00"
+
+
+@pytest.mark.parametrize("name", ["lo\nss", "\x1b[2J", "\u202eloss", "x" * 201, b"loss", 7])
+def test_a_metric_whose_name_no_log_could_show_is_left_out(name):
+    told = evaluation(3, loss=0.5)
+    told.content[METRICS]._data[name] = 0.5
+    assert check_metrics(SENT, [told]) == {3: {EXAMPLES: 10, "loss": 0.5}}
 
 
 def test_a_node_cannot_report_the_metrics_of_another():

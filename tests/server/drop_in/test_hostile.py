@@ -190,6 +190,18 @@ def test_no_metric_of_one_client_spoils_those_of_all(value):
     assert np.linalg.norm(weight_of(found.arrays) - TRUE[0]) < 0.2
 
 
+@pytest.mark.parametrize("name", ["lo\nss", "\x1b[2J", "x" * 10**5])
+def test_metrics_by_names_that_no_log_could_show_are_left_out(name, caplog):
+    def spoiled(client, number, model, metrics):
+        return model, {"num-examples": metrics["num-examples"], name: 0.5}
+
+    everybody = InProcessGrid(ordinary_app(change=spoiled), CLIENTS)
+    found = Robust(fraction_evaluate=0.0).start(everybody, initial(), num_rounds=1)
+    assert found.train_metrics_clientapp[1] == MetricRecord()
+    assert np.linalg.norm(weight_of(found.arrays) - TRUE[0]) < 0.5
+    assert all(len(message) < 400 for message in caplog.messages)
+
+
 def test_a_victim_of_a_name_that_is_abused_keeps_its_place():
     found = Clustered().start(
         HostileGrid(in_the_name_of(FIRST + HOSTILE), ("train",)), initial(), num_rounds=3
