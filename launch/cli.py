@@ -24,6 +24,7 @@ _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, with By
   tagma reproduce NAME        the paper's experiments, with figures and a table of claims
   tagma list [group]          what can be chosen: tasks, clusterings, aggregations, attacks, ...
   tagma report FOLDER         make report.html of a finished run or a bench again, and its figures
+  tagma doctor                what will not work on this computer, why, and what to do
 
   tagma compose               a docker-compose file for a federation of containers
   tagma keys, register, node, proxy   the parts of a deployment, one by one
@@ -43,6 +44,7 @@ _COMMANDS = {
     "reproduce": "tagma.bench.reproduce.reproduce_command",
     "list": "tagma.launch.listing",
     "report": "tagma.launch.report_command",
+    "doctor": "tagma.launch.doctor.doctor_command",
     "keys": "tagma.launch.deploy.keys",
     "register": "tagma.launch.deploy.registration",
     "node": "tagma.launch.deploy.node",
