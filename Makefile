@@ -1,6 +1,7 @@
 # `make run` and `make test` need Python 3.11 or later, make and git; they install the rest into .venv.
 PYTHON ?= python3
 VENV := .venv
+TOOLS := .tools
 BIN := $(VENV)/bin
 ARGS ?=
 # One process for each core. Neighbours stay together, with the fixtures that they share, until one
@@ -8,7 +9,7 @@ ARGS ?=
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 ROOMS := attacks bench client conf launch report server strategies tasks
 
-.PHONY: run bench quick test full lint types unit documented demo demo-down test-compose lock clean help
+.PHONY: run bench quick test full lint types unit documented demo demo-down test-compose lock sbom audit clean help
 
 help:   ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -58,13 +59,25 @@ lock: $(VENV)/.installed-dev   ## write constraints.txt anew from what is instal
 	@echo "# The versions that were tested together; \`make lock\` writes this file anew." > constraints.txt
 	$(BIN)/pip freeze --exclude-editable --exclude tagma | sed 's/+cpu$$//' | sort -f >> constraints.txt
 
+sbom: $(VENV)/.installed $(TOOLS)/.installed   ## sbom.json, a CycloneDX bill of what is in .venv, or in ARGS=PYTHON
+	$(TOOLS)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		--output-format JSON --output-file sbom.json $(or $(ARGS),$(BIN)/python)
+
+audit:   ## known vulnerabilities of the versions in constraints.txt, where advisories can be had
+	@.ci/audit $(ARGS)
+
 clean:   ## remove everything that was made
-	rm -rf $(VENV) .types build *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) sbom.json .types build *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Tagma needs Python 3.11 or later" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
+
+$(TOOLS)/.installed: .ci/tools.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/pip install --quiet --requirement .ci/tools.txt
+	@touch $@
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
