@@ -8,7 +8,7 @@ ARGS ?=
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 ROOMS := attacks bench client conf launch report server strategies tasks
 
-.PHONY: run bench quick test full lint types unit documented demo demo-down test-compose lock clean help
+.PHONY: run bench quick test full lint types unit documented demo demo-down demo-renew test-compose lock clean help
 
 help:   ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -44,12 +44,14 @@ unit: $(VENV)/.installed-dev   ## all tests
 documented: $(VENV)/.installed-dev   ## every command of the docs that is quick
 	$(PYTEST) -m full $(ARGS)
 
-demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker and docker-compose
+demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker with Compose
 	@docker/demo.sh
 
 demo-down:   ## take the demo's containers, keys and results away
-	@if command -v docker-compose > /dev/null; then c=docker-compose; else c="docker compose"; fi; \
-	$$c down --volumes --remove-orphans --timeout 2
+	@docker/demo.sh down
+
+demo-renew:   ## replace the demo's certificates, all of which end after a year
+	@docker/demo.sh renew
 
 test-compose: $(VENV)/.installed-dev   ## the demo's tests, on a Docker engine if there is one
 	@PYTHON=$(BIN)/python docker/test_compose.sh $(ARGS)
