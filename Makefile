@@ -56,9 +56,10 @@ demo-renew:   ## replace the demo's certificates, all of which end after a year
 test-compose: $(VENV)/.installed-dev   ## the demo's tests, on a Docker engine if there is one
 	@PYTHON=$(BIN)/python docker/test_compose.sh $(ARGS)
 
-lock: $(VENV)/.installed-dev   ## write constraints.txt anew from what is installed
+lock: $(VENV)/.installed-dev   ## write constraints.txt anew from what is installed, and the image's hashes
 	@echo "# The versions that were tested together; \`make lock\` writes this file anew." > constraints.txt
 	$(BIN)/pip freeze --exclude-editable --exclude tagma | sed 's/+cpu$$//' | sort -f >> constraints.txt
+	$(BIN)/python docker/lock_packages.py
 
 clean:   ## remove everything that was made
 	rm -rf $(VENV) .types build *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,7 +1,8 @@
 """Links between nodes and their proxy that can be cut, slowed down and broken."""
 
 import asyncio
-from contextlib import suppress
+import socket
+import struct
 from threading import Thread
 
 
@@ -38,8 +39,15 @@ class Links:
 
     def close(self) -> None:
         """End the thread; whatever is open with it."""
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+
+    async def _end(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     @staticmethod
     async def _for(link, what: str, value, after, seconds: float) -> None:
@@ -63,24 +71,36 @@ class _Link:
         return self._server.sockets[0].getsockname()[1]
 
     def reset(self) -> None:
-        for writer in self._open:
-            writer.transport.abort()
+        for writer in list(self._open):
+            self._reset(writer)
+
+    def _reset(self, writer) -> None:
+        """As a network does that is gone; Flower's nodes do not try again after a plain end."""
+        plain = writer.get_extra_info("socket")
+        if plain.fileno() >= 0:
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+        self._open.discard(writer)
 
     async def _serve(self, reader, writer) -> None:
-        with suppress(OSError):
+        self._open.add(writer)
+        try:
             there, back = await asyncio.open_connection(self._host, int(self._port))
-            both = {writer, back}
-            self._open |= both
-            await asyncio.gather(self._pass(reader, back), self._pass(there, writer))
-            self._open -= both
-        writer.close()
+        except OSError:
+            self._reset(writer)
+            return
+        self._open.add(back)
+        await asyncio.gather(self._pass(reader, back), self._pass(there, writer))
+        self._open -= {writer, back}
 
     async def _pass(self, reader, writer) -> None:
-        with suppress(OSError):
+        try:
             while data := await reader.read(2**16):
                 while self.is_cut:
                     await asyncio.sleep(0.05)
                 await asyncio.sleep(self.delay)
                 writer.write(data)
                 await writer.drain()
-        writer.close()
+            writer.close()
+        except OSError:
+            self._reset(writer)

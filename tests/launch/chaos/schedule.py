@@ -2,7 +2,8 @@
 
 import json
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -49,7 +50,7 @@ def missed(lines: Iterable[str]) -> dict[int, frozenset[int]]:
     """By round, the clients whose replies were not used, of a journal's lines."""
     found = {}
     for line in lines:
-        if line.endswith("\n"):  # else it is being written
+        with suppress(ValueError):  # half a line, of one who was killed or is writing
             record = json.loads(line)
             gone = frozenset(client for client, _ in record["rejected"] if client is not None)
             found[record["event"]["round"]] = gone
@@ -73,11 +74,3 @@ def models_of(folder: Path) -> bytes:
     """All arrays of a run's models, bit by bit, with their names."""
     arrays = load_file(folder / "models.safetensors")
     return b"".join(name.encode() + arrays[name].tobytes() for name in sorted(arrays))
-
-
-def wait(until: Callable[[], bool], seconds: float, clock, what: str) -> None:
-    """Look ten times a second; nothing here takes so long unless it hangs."""
-    deadline = clock.monotonic() + seconds
-    while not until():
-        assert clock.monotonic() < deadline, what
-        clock.sleep(0.1)

@@ -7,6 +7,7 @@ miss the same rounds, bit by bit. `TAGMA_CHAOS` is how many rounds, then the see
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -82,7 +83,7 @@ class Federation:
             finally:
                 self._end()
 
-    def start(self, *command: str) -> None:
+    def _start(self, *command: str) -> None:
         """Run `tagma` with these words."""
         log = (self.folder.parent / "run.log").open("a")
         self._process = subprocess.Popen(
@@ -91,10 +92,28 @@ class Federation:
         )  # fmt: skip
         log.close()
 
+    def start_run(self) -> None:
+        """Begin with the run."""
+        own = ["round_timeout=120", f"hydra.run.dir={self.folder}"]
+        self._start("run", *self.overrides, *self._where, *own)
+
+    def is_over(self) -> bool:
+        """Whether the run is complete; one that has broken off is resumed."""
+        if self.journal is None and list(self.folder.glob("checkpoint.rounds.jsonl")):
+            self.journal = OpenJournal(self.folder)
+        if self._process.poll() is None:
+            return False
+        if (self.folder / "metrics.json").exists() and self._process.returncode == 0:
+            return True
+        assert self._process.returncode != 0, "a run that ended early says so"
+        self.resumed += 1
+        assert self.resumed < 40, "it ends again and again"
+        self._start("resume", str(self.folder), *self._where)
+        return False
+
     def play(self, schedule: list[tuple[int, str]]) -> None:
         """Play the run to its end with these faults; it is resumed as often as it ends early."""
-        self.start("run", *self.overrides, *self._where, "round_timeout=120",
-                   f"hydra.run.dir={self.folder}")  # fmt: skip
+        self.start_run()
         for number, kind in schedule:
             self._wait_for(number)
             print(f"{time.strftime('%X')} round {number}: {kind}", flush=True)
@@ -106,19 +125,11 @@ class Federation:
         """Until a round is over, or the run."""
         last, since = 0, time.monotonic()
         while True:
-            if self.journal is None and list(self.folder.glob("checkpoint.rounds.jsonl")):
-                self.journal = OpenJournal(self.folder)
+            over = self.is_over()
             done = self.journal.rounds() if self.journal else 0
-            if number is not None and done >= number:
+            if over or (number is not None and done >= number):
+                assert over == (number is None), f"the run was over before round {number}"
                 return
-            if self._process.poll() is not None:
-                if (self.folder / "metrics.json").exists() and self._process.returncode == 0:
-                    assert number is None, f"the run was over before round {number}"
-                    return
-                assert self._process.returncode != 0, "a run that ended early says so"
-                self.resumed += 1
-                assert self.resumed < 40, "it ends again and again"
-                self.start("resume", str(self.folder), *self._where)
             if done != last:
                 last, since = done, time.monotonic()
             assert time.monotonic() < since + _HANG, f"no round since round {last}"
@@ -133,7 +144,7 @@ class Federation:
                 self._process.kill()
                 self._process.wait()
 
-    def _found(self, *words: str) -> list[psutil.Process]:
+    def found(self, *words: str) -> list[psutil.Process]:
         """The living processes of the deployment whose command lines have these words."""
         every = [
             child
@@ -144,7 +155,7 @@ class Federation:
         return [p for p in every if all(any(w in part for part in _command(p)) for w in words)]
 
     def _kill(self, *words: str) -> None:
-        if found := self._found(*words):  # else it is being started again
+        if found := self.found(*words):  # else it is being started again
             found[0].kill()
 
     def _kill_the_SuperLink(self) -> None:  # noqa: N802
@@ -161,7 +172,7 @@ class Federation:
 
     def _kill_a_client(self) -> None:
         """The youngest process of a node: it works on a message, or would on the next one."""
-        node = self._found("flower-supernode", f"node-{self._one()}")
+        node = self.found("flower-supernode", f"node-{self._one()}")
         if node and (young := _family(node[0].pid)[1:]):
             max(young, key=lambda process: process.create_time()).kill()
 
@@ -224,6 +235,7 @@ def small_disk(folder: Path):
         yield
     finally:
         if mounted.returncode == 0:
+            shutil.copytree(folder, folder.with_name("kept"))
             subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
@@ -243,5 +255,6 @@ def test_the_models_are_those_of_a_run_without_faults_that_the_same_clients_miss
             f"faults {dict(federation.happened)}"
         )
         assert sorted(away) == list(range(1, ROUNDS + 2))
+        assert missed.total() < len(away) * NODES / 2
         found = models_of(folder)
     assert found == models_without_faults(overrides, away, tmp_path / "replayed")
