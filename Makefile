@@ -25,7 +25,7 @@ quick: lint types   ## while you work, under two minutes: no other processes, no
 
 test: lint types unit   ## everything that must pass, within ten minutes
 
-full: test documented test-compose   ## and the commands of the docs, and the demo in containers
+full: test documented test-compose   ## and the commands of the docs, chaos, and the demo in containers
 
 lint: $(VENV)/.installed-dev   ## style
 	$(BIN)/ruff check .
@@ -41,7 +41,7 @@ types: $(VENV)/.installed-dev .types   ## static types
 unit: $(VENV)/.installed-dev   ## all tests
 	$(PYTEST) $(ARGS)
 
-documented: $(VENV)/.installed-dev   ## every command of the docs that is quick
+documented: $(VENV)/.installed-dev   ## every command of the docs that is quick, and chaos
 	$(PYTEST) -m full $(ARGS)
 
 demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker with Compose

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -189,14 +189,13 @@ class Federation:
         self.links.break_connections(range(NODES))
 
     def _fill_the_disk(self) -> None:
-        """For ten seconds or until the run has ended by it."""
+        """To the last byte, until the run has ended by it or for a minute."""
         ballast = self.folder / "ballast"
         with ballast.open("wb", buffering=0) as file:
-            try:
-                while os.path.ismount(self.folder):
-                    file.write(bytes(2**16))
-            except OSError:
-                pass
+            for size in (2**16, 1) if os.path.ismount(self.folder) else ():
+                with suppress(OSError):
+                    while file.write(bytes(size)):
+                        pass
         until = time.monotonic() + 60
         while time.monotonic() < until and self._process.poll() is None:
             time.sleep(0.2)
