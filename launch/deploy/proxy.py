@@ -143,7 +143,8 @@ class Proxy:
     async def listening(self, host: str, port: int) -> AsyncIterator[int]:
         """While it serves, on the port that it gives."""
         try:
-            listener = socket.create_server((host, port), backlog=1024)
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            listener = socket.create_server((host, port), family=family, backlog=1024)
         except OSError as problem:
             raise EngineError(f"{host}:{port}: cannot listen there: {problem.strerror}") from None
         listener.setblocking(False)
@@ -240,10 +241,9 @@ class Proxy:
         if request.method != b"POST" or not _FLEET.fullmatch(request.target):
             raise _RefusedError(403, "only nodes' requests pass here")
         length = header(request, b"content-length")
-        if not length.isdigit():
+        if not length.isdigit() or header(request, b"transfer-encoding"):
             raise _RefusedError(411, "its length must be said")
-        size = int(length)
-        if size > _LARGEST:
+        if len(length) > 20 or (size := int(length)) > _LARGEST:
             raise _RefusedError(413, "too large")
         async with AsyncExitStack() as stack:
             if size > _SMALL:
