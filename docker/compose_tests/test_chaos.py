@@ -1,8 +1,9 @@
 """Something goes wrong in the containers every third round, by a seed: the models stay the same.
 
 Containers are killed and started, taken off their network and paused. Nodes may miss rounds by it;
-the models must be those of a run in one process in which the same clients miss the same rounds, bit
-by bit. `TAGMA_CHAOS` is how many rounds, then the seeds: "200 0 1 2".
+the models must be those of a run in one process in which the same clients miss the same rounds, to
+rounding: the image has other libraries. `TAGMA_CHAOS` is how many rounds, then the seeds. By default
+a node is killed, another cut off, the SuperLink killed, then the executor.
 """
 
 import os
@@ -13,14 +14,16 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 
 from compose_tests import stack
-from compose_tests.stack import Run, compose, container, docker, rounds_done, wait_until_running
+from compose_tests.stack import Run, container, docker, rounds_done, wait_until_running
 from compose_tests.test_compose import TASK, WHERE
 from tests.launch.chaos.schedule import faults, missed, models_of, models_without_faults
 
-ROUNDS, *SEEDS = (int(part) for part in os.environ.get("TAGMA_CHAOS", "16 0").split())
+ROUNDS, *SEEDS = (int(part) for part in os.environ.get("TAGMA_CHAOS", "20 28").split())
 KINDS = {
     "kill superlink": 2, "kill proxy": 2, "kill executor": 1, "kill node": 1, "cut node": 2,
     "pause proxy": 1, "pause node": 1,
@@ -88,13 +91,15 @@ def test_the_models_are_those_of_a_run_without_faults_that_the_same_clients_miss
     assert sorted(away) == list(range(1, ROUNDS + 2))
     assert counted.total() < 3 * (ROUNDS + 1)
     docker("cp", f"{container('executor')}:{folder}/models.safetensors", str(tmp_path))
-    assert models_of(tmp_path) == models_without_faults(own, away, tmp_path / "replayed")
+    found = models_of(tmp_path)
+    for name, expected in models_without_faults(own, away, tmp_path / "replayed").items():
+        np.testing.assert_allclose(found[name], expected, rtol=1e-9, atol=1e-12)
 
 
 def byzantine_nodes() -> list[int]:
     """The nodes that the file starts as Byzantine clients."""
-    text = compose("config").stdout
-    return [n for n in range(6) if f"--number {n} --of 6 --byzantine" in " ".join(text.split())]
+    services = yaml.safe_load((stack.ROOT / "docker-compose.yml").read_text())["services"]
+    return [n for n in range(6) if "--byzantine" in services[f"node-{n}"]["command"]]
 
 
 class Follower:

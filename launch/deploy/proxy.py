@@ -16,6 +16,7 @@ import signal
 import socket
 import ssl
 import struct
+from asyncio import sslproto
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ _SMALL = 2**16
 """Bytes of a body that need no place in the budget: those of all that is not an array."""
 _RESET, _FINISH = struct.pack("ii", 1, 0), struct.pack("ii", 0, 0)
 """How a connection ends that is closed, as `SO_LINGER` says it."""
+_TLS_BUFFER = 2**15
+"""Bytes to read into of every connection, for which Python takes 256 kB."""
 _OF_ONE_CONNECTION = {
     b"connection", b"keep-alive", b"transfer-encoding", b"te", b"trailer", b"upgrade", b"host",
     b"content-length", b"proxy-authorization", b"proxy-authenticate", b"expect",
@@ -132,6 +135,7 @@ class Proxy:
         self._superlink = f"https://{superlink}"
         self._limits = limits or Limits()
         self._within = deadlines or Deadlines()
+        sslproto.SSLProtocol.max_size = _TLS_BUFFER
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._tls.load_cert_chain(keys / "server.crt", keys / "server.key")
         self._trust = ssl.create_default_context(cafile=keys / CA)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 from safetensors.numpy import load_file
 
 from tagma.launch.engines import inprocess
@@ -59,7 +60,7 @@ def missed(lines: Iterable[str]) -> dict[int, frozenset[int]]:
 
 def models_without_faults(
     overrides: list[str], away: dict[int, frozenset[int]], folder: Path
-) -> bytes:
+) -> dict[str, np.ndarray]:
     """The models of the same run in one process, without those who were away in each round."""
 
     def scheduled(self: Absence, number: int, count: int, seed: int) -> frozenset[int]:
@@ -70,7 +71,11 @@ def models_without_faults(
     return models_of(folder)
 
 
-def models_of(folder: Path) -> bytes:
-    """All arrays of a run's models, bit by bit, with their names."""
-    arrays = load_file(folder / "models.safetensors")
-    return b"".join(name.encode() + arrays[name].tobytes() for name in sorted(arrays))
+def models_of(folder: Path) -> dict[str, np.ndarray]:
+    """All arrays of a run's models by their names."""
+    return load_file(folder / "models.safetensors")
+
+
+def bits(arrays: dict[str, np.ndarray]) -> dict[str, bytes]:
+    """The same to the last bit."""
+    return {name: array.tobytes() for name, array in arrays.items()}
