@@ -2,8 +2,8 @@
 
 Containers are killed and started, taken off their network and paused. Nodes may miss rounds by it;
 the models must be those of a run in one process in which the same clients miss the same rounds, to
-rounding: the image has other libraries. `TAGMA_CHAOS` is how many rounds, then the seeds. By default
-a node is killed, another cut off, the SuperLink killed, then the executor.
+rounding: the image has other libraries. `TAGMA_CHAOS` is how many rounds, then the seeds; by
+default a node is killed, another cut off, then the SuperLink killed, then the executor.
 """
 
 import os
