@@ -11,6 +11,7 @@ else
 fi
 export TAGMA_COMPOSE
 if ! grep -qs '^COMPOSE_PROJECT_NAME=' .env; then
+    if [ -s .env ] && [ -n "$(tail -c 1 .env)" ]; then echo >> .env; fi
     name=tagma-$(pwd -P | sha256sum | cut -c 1-8)
     printf 'COMPOSE_PROJECT_NAME=%s\nTAGMA_IMAGE=%s\n' "$name" "$name" >> .env
 fi
