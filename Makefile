@@ -9,7 +9,8 @@ ARGS ?=
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 ROOMS := attacks bench client conf launch report server strategies tasks
 
-.PHONY: run bench quick test full lint types unit documented demo demo-down test-compose lock sbom audit clean help
+.PHONY: run bench quick test full lint types unit documented demo demo-down demo-renew test-compose lock sbom audit \
+	clean help
 
 help:   ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -26,7 +27,7 @@ quick: lint types   ## while you work, under two minutes: no other processes, no
 
 test: lint types unit   ## everything that must pass, within ten minutes
 
-full: test documented test-compose   ## and the commands of the docs, and the demo in containers
+full: test documented test-compose   ## and the commands of the docs, chaos, and the demo in containers
 
 lint: $(VENV)/.installed-dev   ## style
 	$(BIN)/ruff check .
@@ -42,22 +43,25 @@ types: $(VENV)/.installed-dev .types   ## static types
 unit: $(VENV)/.installed-dev   ## all tests
 	$(PYTEST) $(ARGS)
 
-documented: $(VENV)/.installed-dev   ## every command of the docs that is quick
+documented: $(VENV)/.installed-dev   ## every command of the docs that is quick, and chaos
 	$(PYTEST) -m full $(ARGS)
 
-demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker and docker-compose
+demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker with Compose
 	@docker/demo.sh
 
 demo-down:   ## take the demo's containers, keys and results away
-	@if command -v docker-compose > /dev/null; then c=docker-compose; else c="docker compose"; fi; \
-	$$c down --volumes --remove-orphans --timeout 2
+	@docker/demo.sh down
+
+demo-renew:   ## replace the demo's certificates, all of which end after a year
+	@docker/demo.sh renew
 
 test-compose: $(VENV)/.installed-dev   ## the demo's tests, on a Docker engine if there is one
 	@PYTHON=$(BIN)/python docker/test_compose.sh $(ARGS)
 
-lock: $(VENV)/.installed-dev   ## write constraints.txt anew from what is installed
+lock: $(VENV)/.installed-dev   ## write constraints.txt anew from what is installed, and the image's hashes
 	@echo "# The versions that were tested together; \`make lock\` writes this file anew." > constraints.txt
 	$(BIN)/pip freeze --exclude-editable --exclude tagma | sed 's/+cpu$$//' | sort -f >> constraints.txt
+	$(BIN)/python docker/lock_packages.py
 
 sbom: $(VENV)/.installed $(TOOLS)/.installed   ## sbom.json, a CycloneDX bill of what is in .venv, or in ARGS=PYTHON
 	$(TOOLS)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \

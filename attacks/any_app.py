@@ -11,6 +11,7 @@ who attacks. The Grid is for attacks that see all updates of a round.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -150,8 +151,8 @@ def _attacked(
     if attack is None:
         return reply
     client = int(context.node_config.get("partition-id", context.node_id))
-    random = stream(seed, "attack", client, number)
-    view = LocalView(client, number, TRAIN, model, [model], past, random)
+    own_stream = partial(stream, seed, "attack", client, number)
+    view = LocalView(client, number, TRAIN, model, [model], past, own_stream)
     metrics = next(iter(reply.content.metric_records.values()), None)
     numbers = {key: v for key, v in (metrics or {}).items() if isinstance(v, int | float)}
     before = Sent(honest, numbers, {part.name: answer[part.name] for part in layout.buffers})

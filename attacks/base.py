@@ -10,8 +10,9 @@ every engine.
 The strategy never learns which clients are Byzantine.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, NoReturn
 
 import numpy as np
@@ -39,8 +40,13 @@ class LocalView:
     """All models that it received, in the server's order; the numbers of choices are theirs."""
     past: list[Array]
     """Its last honest updates by this kind of work, oldest first; see `remembers`."""
-    random: np.random.Generator
-    """Its own random stream of this round."""
+    own_stream: Callable[[], np.random.Generator]
+    """Begins the client's random stream of this round: most attacks need none."""
+
+    @cached_property
+    def random(self) -> np.random.Generator:
+        """Its own random stream of this round."""
+        return self.own_stream()
 
     @property
     def origin(self) -> "Array | float":

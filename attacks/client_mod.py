@@ -1,5 +1,7 @@
 """How local attacks reach a client: a Flower mod that replaces the update in the reply."""
 
+from functools import partial
+
 import numpy as np
 from flwr.app import Context, Message, MetricRecord, RecordDict
 from flwr.clientapp.typing import ClientAppCallable
@@ -47,7 +49,7 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
         model=received[int(numbers.get(CHOICE, 0))],
         models=received,
         past=past,
-        random=stream(settings.seed, "attack", client, round_number),
+        own_stream=partial(stream, settings.seed, "attack", client, round_number),
     )
 
     def answer_to(model: int) -> Sent:

@@ -70,7 +70,7 @@ def _try(task: Task, phase: Phase, clients: Mask, works: tuple[str, str], seed: 
         for number in rounds:
             work = works[number > 1]
             one = np.ones(size)
-            view = LocalView(client, number, work, one, [one, one], past=[], random=random)
+            view = LocalView(client, number, work, one, [one, one], [], lambda: random)
             attack.report({EXAMPLES: 1, CLIENT: client, CHOICE: 0}, view)
             _check(attack.forge(np.ones(size), view))
         return

@@ -47,7 +47,9 @@ def forged(
     if claimed is not None and claimed != honest.numbers.get(CHOICE):
         for row in range(len(view.models)):
             if claimed == row:
-                honest, view = answer_to(row), replace(view, model=view.models[row])
+                own_stream = partial(getattr, view, "random")  # which goes on
+                view = replace(view, model=view.models[row], own_stream=own_stream)
+                honest = answer_to(row)
     assert honest.vector is not None
     sent = attack.forge(honest.vector, view)
     vector = None if sent is None else np.asarray(sent, dtype=np.float64)
@@ -95,7 +97,7 @@ class LocalForgers:
                     model=models[chosen[row] if request.which is None else 0],
                     models=list(models),
                     past=past,
-                    random=stream(self._seed, "attack", client, round_number),
+                    own_stream=partial(stream, self._seed, "attack", client, round_number),
                 )
                 numbers: dict[str, float] = {EXAMPLES: int(replies.examples[row]), CLIENT: client}
                 numbers |= {name: _plain(values[row]) for name, values in replies.extras.items()}

@@ -52,6 +52,9 @@ _NUMBERS = (CHOICE, SMOOTHNESS)
 Buffers = Callable[[int], Named]
 """From the row of a model to its buffers."""
 
+_Received = tuple[Array, Labels]
+"""Models, and which of them each client begins with."""
+
 
 @dataclass
 class Answers:
@@ -168,9 +171,10 @@ class StackedClients:
                     yield client, alone.personalised((received, buffers(row)), round_number)
             return
         for part in self._parts(round_number, request.clients):
-            clients, received = part.clients.tolist(), request.models[request.which[part.rows]]
+            clients, received = part.clients.tolist(), (request.models, request.which[part.rows])
             randoms = [personal_stream(self._seed, c, round_number) for c in clients]
-            models = self._trained(self._personalise, part.examples, received, randoms)
+            models = np.empty((len(clients), request.models.shape[1]), request.models.dtype)
+            self._trained(self._personalise, part.examples, received, randoms, into=models)
             for client, model in zip(clients, models, strict=True):
                 with suppress(Exception):
                     own = self._metrics(model, {}, self._population.test(client))
@@ -202,10 +206,8 @@ class StackedClients:
             if request.work == FIT:
                 vectors[rows] = self._local_models(part.chunk, round_number)[part.places]
             else:
-                received = request.models[chosen[rows]]
-                vectors[rows] = self._updates(
-                    round_number, request, part.clients, examples, received
-                )
+                received = request.models, chosen[rows]
+                self._update(round_number, request, part, received, into=vectors[rows])
         told = {SMOOTHNESS: steep, **({CHOICE: chosen} if request.which is None else {})}
         replies = Replies(clients, vectors, counts, _extras(request, told))
         return Answers(replies, chosen)
@@ -219,46 +221,46 @@ class StackedClients:
                 examples = self._examples(chunk, round_number).only(places)
                 yield _Part(chunk, rows, clients[rows], places, examples)
 
-    def _updates(
-        self,
-        round_number: int,
-        request: Request,
-        clients: Labels,
-        examples: StackedExamples,
-        received: Array,
-    ) -> Array:
+    def _update(
+        self, round_number: int, request: Request, part: _Part, received: _Received, into: Array
+    ) -> None:
         if request.work == GRADIENT:
-            return examples.gradients(received)
-        randoms = [stream(self._seed, "training", c, round_number) for c in clients.tolist()]
+            models, which = received
+            into[:] = part.examples.gradients(models[which])
+            return
+        clients = part.clients.tolist()
+        randoms = [stream(self._seed, "training", c, round_number) for c in clients]
         proximal = request.settings.get(PROXIMAL, 0.0)
-        return self._trained(self._train, examples, received, randoms, proximal)
+        self._trained(self._train, part.examples, received, randoms, into, proximal)
 
     def _trained(
         self,
         training: LocalTraining,
         examples: StackedExamples,
-        received: Array,
+        received: _Received,
         randoms: Sequence[np.random.Generator],
+        into: Array,
         proximal: float = 0.0,
     ) -> Array:
         """Every client's model after local training; who diverges ends as it would alone."""
-        models, diverged = np.empty_like(received), np.zeros(len(received), dtype=bool)
+        (models, which), diverged = received, np.zeros(len(into), dtype=bool)
         states = [random.bit_generator.state for random in randoms]
-        size = max(1, _TOGETHER // received[0].nbytes)
-        for first in range(0, len(models), size):
+        size = max(1, _TOGETHER // models[0].nbytes)
+        for first in range(0, len(into), size):
             rows = slice(first, first + size)
             own = examples.only(rows)
-            models[rows], diverged[rows] = train_stack(
-                training, own.gradients, received[rows], own.counts, randoms[rows],
+            into[rows] = models[which[rows]]
+            diverged[rows] = train_stack(
+                training, own.gradients, into[rows], own.counts, randoms[rows],
                 _first_rates(training, own), proximal=proximal,
             )  # fmt: skip
         for row in np.flatnonzero(diverged).tolist():
             randoms[row].bit_generator.state = states[row]
             alone = training(
-                self._task, received[row], examples.data[row], randoms[row], proximal=proximal
+                self._task, models[which[row]], examples.data[row], randoms[row], proximal=proximal
             )
-            models[row] = alone.model
-        return models
+            into[row] = alone.model
+        return into
 
     def _local_models(self, chunk: int, round_number: int) -> Array:
         """Stage I for a chunk; honest data are solved once for all runs of the population."""
@@ -287,9 +289,10 @@ class StackedClients:
         settings = dict(self._solve.keywords)  # type: ignore[attr-defined]
         seed = settings.pop("seed")
         start = self._layout.vector(self._task.initial())
-        received = np.broadcast_to(start, (len(examples), len(start)))
+        received = start[None], np.zeros(len(examples), dtype=np.int64)
         randoms = [sgd_stream(seed, data) for data in examples.data]
-        return self._trained(sgd_training(**settings), examples, received, randoms)
+        models = np.empty((len(examples), len(start)), start.dtype)
+        return self._trained(sgd_training(**settings), examples, received, randoms, into=models)
 
     def _examples(self, chunk: int, round_number: int) -> StackedExamples:
         """The data of a chunk, with those that Byzantine clients have changed in this round."""

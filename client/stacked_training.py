@@ -22,14 +22,14 @@ _NOBODY = -1
 def train_stack(
     training: LocalTraining,
     gradients: BatchGradients,
-    received: Array,
+    models: Array,
     examples: Labels,
     randoms: Sequence[np.random.Generator],
     first_rates: Sequence[float],
     *,
     proximal: float = 0.0,
-) -> tuple[Array, Mask]:
-    """Every client's model after training, shape (m, d), and who has diverged, shape (m,).
+) -> Mask:
+    """Train every client's model, a row of (m, d), in place, and say who has diverged, shape (m,).
 
     `examples` are the clients' numbers of examples, `first_rates` their learning rates at first.
     Who has diverged must be trained alone, to see where it stops.
@@ -38,7 +38,7 @@ def train_stack(
         list(training.orders(count, random))
         for count, random in zip(examples.tolist(), randoms, strict=True)
     ]
-    models, diverged = received.copy(), np.zeros(len(received), dtype=bool)
+    diverged, received = np.zeros(len(models), dtype=bool), models.copy() if proximal else models
     descend = _descent(training, models)
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(max(map(len, plans), default=0)):
@@ -52,30 +52,28 @@ def train_stack(
                 training.rate(epoch, first)
                 for (epoch, _), first in zip(turns, first_rates, strict=True)
             ]
-            models = descend(models, slopes, rates, moving)
-            diverged |= ~np.isfinite(np.einsum("ij,ij->i", models, models))
-    return models, diverged
+            descend(models, slopes, rates, moving)
+            diverged |= ~np.isfinite(np.vecdot(models, models))
+    return diverged
 
 
 def _descent(
     training: LocalTraining, models: Array
-) -> Callable[[Array, Array, Sequence[float], Mask], Array]:
-    """From models, gradients and learning rates to the next models of those who move."""
+) -> Callable[[Array, Array, Sequence[float], Mask], None]:
+    """Moves the models of those who move, given gradients and learning rates."""
     if training.plain:
 
-        def step(models: Array, slopes: Array, rates: Sequence[float], moving: Mask) -> Array:
+        def step(models: Array, slopes: Array, rates: Sequence[float], moving: Mask) -> None:
             factors = np.where(moving, rates, 0).astype(models.dtype)
             slopes *= factors[:, None]
             models -= slopes
-            return models
 
         return step
     own = [training.descent(model) for model in models]
 
-    def steps(models: Array, slopes: Array, rates: Sequence[float], moving: Mask) -> Array:
+    def steps(models: Array, slopes: Array, rates: Sequence[float], moving: Mask) -> None:
         for row in np.flatnonzero(moving).tolist():
             models[row] = own[row](models[row], slopes[row], rates[row])
-        return models
 
     return steps
 

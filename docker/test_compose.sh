@@ -7,8 +7,9 @@ if ! command -v docker > /dev/null || ! docker info > /dev/null 2>&1; then
     echo "test-compose: SKIPPED: no Docker engine is running here"
     exit 0
 fi
-if ! command -v docker-compose > /dev/null && ! docker compose version > /dev/null 2>&1; then
-    echo "test-compose: SKIPPED: there is no docker-compose here"
+. docker/project.sh
+if [ -z "$TAGMA_COMPOSE" ]; then
+    echo "test-compose: SKIPPED: there is no Docker Compose here"
     exit 0
 fi
 exec "${PYTHON:-python3}" -m pytest docker/compose_tests --durations=0 -s "$@"

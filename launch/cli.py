@@ -26,7 +26,7 @@ _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, with By
   tagma report FOLDER         make report.html of a finished run or a bench again, and its figures
   tagma doctor                what will not work on this computer, why, and what to do
 
-  tagma compose               a docker-compose file for a federation of containers
+  tagma compose               a Compose file for a federation of containers
   tagma keys, register, node, proxy   the parts of a deployment, one by one
 
 Each has --help. Try: tagma run attack=sign_flip attack.fraction=0.2

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 _ARRAY = "array"
+_NUMBERS = frozenset({bool, int, float, str})
 _hints = cache(get_type_hints)
 T = TypeVar("T")
 
@@ -85,7 +86,9 @@ def locked(value: T) -> T:
     elif value is not None and not isinstance(value, int | float | str):
         kind: type = type(value)
         for name in _field_names(kind):
-            locked(getattr(value, name))
+            part = getattr(value, name)
+            if part is not None and type(part) not in _NUMBERS:
+                locked(part)
     return value
 
 

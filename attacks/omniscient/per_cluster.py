@@ -17,10 +17,9 @@ def by_cluster(view: FederationView, against: Callable[[Array, Array], Array]) -
     """What all Byzantine clients send, (b, d), if those of one cluster send against(honest, own).
 
     The function gets the honest updates of the cluster, never none, and the Byzantine clients' own,
-    and
-    returns a vector for all of them or one for each. Where updates are models after local steps,
-    it gets and returns their progress from the received model. Byzantine clients among themselves,
-    who have nobody to harm, send their own updates.
+    and returns a vector for all of them or one for each. Where updates are models after local
+    steps, it gets and returns their progress from the received model. Byzantine clients among
+    themselves, who have nobody to harm, send their own updates.
     """
     forged = view.own.copy()
     for byzantine, peers in view.clusters():

@@ -1,22 +1,23 @@
-"""The containers of the demo, driven as a user would drive them: by docker and docker-compose."""
+"""The containers of the demo, driven as a user would drive them: by docker and its Compose."""
 
 import json
 import os
-import shutil
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT = "tagma-test"
-COMPOSE = ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
+PROJECT = f"tagma-test-{sha256(bytes(ROOT)).hexdigest()[:8]}"
+COMPOSE = os.environ.get("TAGMA_COMPOSE", "docker compose").split()
+os.environ["COMPOSE_PROJECT_NAME"] = os.environ["TAGMA_IMAGE"] = PROJECT
 
 
 def compose(*arguments: str, files: tuple[str, ...] = (), check: bool = True, **keywords):
-    """Run docker-compose on the demo's file, and others on top of it."""
+    """Run Compose on the demo's file, and others on top of it."""
     more = [part for file in ("docker-compose.yml", *files) for part in ("-f", file)]
     command = [*COMPOSE, "-p", PROJECT, *more, *arguments]
     keywords = {"capture_output": True, "text": True, "timeout": 900} | keywords
@@ -58,7 +59,7 @@ def wait_until_running(service: str, seconds: float = 120) -> None:
 
 
 class Run:
-    """One `docker-compose run run ...` in progress; it starts no other container by itself."""
+    """One `docker compose run run ...` in progress; it starts no other container by itself."""
 
     def __init__(self, *command: str, alone: bool = True) -> None:
         more = ["-p", PROJECT, "-f", "docker-compose.yml", "run", "--rm", "-T"]

@@ -63,7 +63,7 @@ def test_the_demo_has_the_numbers_of_a_simulation(tmp_path):
     folder = tmp_path / "demo"
     done = subprocess.run(
         ["docker/demo.sh"], cwd=stack.ROOT, capture_output=True, text=True, check=False,
-        env=os.environ | {"COMPOSE_PROJECT_NAME": stack.PROJECT, "DEMO_OUT": str(folder)},
+        env=os.environ | {"DEMO_OUT": str(folder)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "misclustered honest clients" in done.stdout
@@ -171,7 +171,7 @@ def test_a_run_whose_executor_dies_is_resumed_by_the_command_that_it_names(tmp_p
     docker("kill", container("executor"))
     docker("start", container("executor"))
     assert run.wait() != 0
-    assert f"docker-compose run --rm run tagma resume {folder}" in run.text
+    assert f"{' '.join(stack.COMPOSE)} run --rm run tagma resume {folder}" in run.text
     compose("stop", "--timeout", "2")  # as if the computer had been switched off in between
     resumed = Run("tagma", "resume", folder, alone=False)
     assert resumed.wait() == 0, resumed.text
@@ -246,6 +246,41 @@ def test_containers_run_without_privileges():
     for service in ("superlink", "executor", "proxy", "node-0"):
         wait_until_running(service)
         shape = "{{.Config.User}} {{.HostConfig.CapDrop}} {{.HostConfig.ReadonlyRootfs}}"
-        image = docker("inspect", "-f", "{{.Config.User}}", "tagma")
+        image = docker("inspect", "-f", "{{.Config.User}}", stack.PROJECT)
         assert image == "tagma"
         assert docker("inspect", "-f", shape, container(service)).endswith("[ALL] true")
+
+
+def test_containers_have_limits_and_their_logs_do_not_grow():
+    for service in ("superlink", "executor", "proxy", "node-0"):
+        shape = "{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.LogConfig.Config}}"
+        memory, cpus, logs = docker("inspect", "-f", shape, container(service)).split(" ", 2)
+        assert 0 < int(memory) <= 2 * 2**30
+        assert int(cpus) == 10**9
+        assert logs == "map[max-file:3 max-size:10m]"
+    done = in_a_new("node-0", "dd if=/dev/zero of=/tmp/x bs=1M count=300 2>&1", check=False)
+    assert "No space left on device" in done.stdout + done.stderr
+
+
+def test_certificates_are_renewed_by_one_command_while_nodes_stay():
+    serial = (
+        "openssl x509 -serial -noout -in /keys/server.crt 2>/dev/null || sha256sum /keys/server.crt"
+    )
+    before = in_a_new("proxy", serial).stdout
+    nodes = [
+        docker("inspect", "-f", "{{.State.StartedAt}}", container(f"node-{n}")) for n in range(6)
+    ]
+    done = subprocess.run(
+        ["docker/demo.sh", "renew"], cwd=stack.ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert in_a_new("proxy", serial).stdout != before
+    for service in ("superlink", "proxy"):
+        wait_until_running(service)
+    run = start("/results/renewed", "rounds=1", "evaluate=false")
+    assert run.wait() == 0, run.text
+    assert result("/results/renewed")["replies"]["rejected"] == {}
+    after = [
+        docker("inspect", "-f", "{{.State.StartedAt}}", container(f"node-{n}")) for n in range(6)
+    ]
+    assert after == nodes

@@ -1,4 +1,4 @@
-"""`tagma compose`: a docker-compose file for a federation of any size."""
+"""`tagma compose`: a Compose file for a federation of any size."""
 
 import json
 import shlex
@@ -13,7 +13,7 @@ from tagma.override import key_of
 from tagma.settings import compose
 
 RESULTS = "/results/run"
-_HELP = """A docker-compose file for a federation of any size, on standard output.
+_HELP = """A Compose file for a federation of any size, on standard output.
 
 Any setting of `tagma run` may follow that the options do not decide.
 

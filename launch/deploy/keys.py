@@ -9,6 +9,10 @@
 
 Each subfolder is what one party needs and no more. Files that are there are kept, so a second call
 with more nodes adds theirs. Keys are P-384, as Flower wants them for nodes.
+
+Certificates end: the servers' after a year, the authority's after ten. To renew is to make them
+anew for the same names; the authority keeps its key, so nodes that have its old certificate trust
+the new ones of servers as long as the old one lasts.
 """
 
 import os
@@ -34,11 +38,12 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import say
 
 CA, SECRET, KEY = "ca.crt", "executor.secret", "key"
-_DAYS = 365
+_SERVER_DAYS, _AUTHORITY_DAYS = 365, 3650
 _NAME = "Tagma deployment"
 _HELP = """A certificate authority, TLS certificates and node keys for one deployment.
 
@@ -46,16 +51,15 @@ FOLDER gets a subfolder for every party, with what it needs and no more. Files t
 kept: a second call with more nodes adds theirs.
 
   tagma keys keys --nodes 6
-  tagma keys keys --nodes 6 --superlink superlink.example.org --proxy proxy.example.org"""
+  tagma keys keys --nodes 6 --superlink superlink.example.org --proxy proxy.example.org
+  tagma keys keys --renew      new certificates; then start SuperLink and proxy again"""
 
 
 def main(arguments: list[str]) -> None:
     """Make what is missing."""
     parser = CommandLine("keys", _HELP)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument(
-        "--nodes", type=at_least(0), required=True, metavar="N", help="how many nodes there are"
-    )
+    parser.add_argument("--nodes", type=at_least(0), metavar="N", help="how many nodes there are")
     parser.add_argument(
         "--superlink", nargs="+", default=["localhost", "127.0.0.1"], metavar="HOST",
         help="names and addresses by which the SuperLink is reached",
@@ -65,15 +69,24 @@ def main(arguments: list[str]) -> None:
         help="names and addresses by which nodes reach the proxy in front of it",
     )  # fmt: skip
     parser.add_argument("--owner", type=int, metavar="UID", help="hand the subfolders to this user")
+    parser.add_argument(
+        "--renew", action="store_true", help="make all certificates anew, for the same names"
+    )
     given = parser.read(arguments)
-    make_keys(given.folder, nodes=given.nodes, superlink=given.superlink, proxy=given.proxy)
+    if given.nodes is None and not given.renew:
+        parser.error("the following arguments are required: --nodes")
+    if given.renew:
+        renew_certificates(given.folder)
+    if given.nodes is not None:
+        make_keys(given.folder, nodes=given.nodes, superlink=given.superlink, proxy=given.proxy)
     if given.owner is not None:
         for path in given.folder.glob("*/**/*"):
             os.chown(path, given.owner, given.owner)
         for place in given.folder.iterdir():
             if place.is_dir():
                 os.chown(place, given.owner, given.owner)
-    say(f"keys: {given.folder}")
+    ends = min(certificate.not_valid_after_utc for certificate in _certificates(given.folder))
+    say(f"keys: {given.folder} (certificates end on {ends:%Y-%m-%d}; tagma keys --renew)")
 
 
 def make_keys(
@@ -100,6 +113,26 @@ def make_keys(
             _write(key, _private_bytes(private, PrivateFormat.OpenSSH), private=True)
 
 
+def renew_certificates(folder: Path) -> None:
+    """Make the certificates of a deployment anew, for the names that they have."""
+    for name in ("ca.key", CA):
+        if not (folder / name).is_file():
+            raise TagmaError(f"{folder}: has no {name}, with which certificates are made")
+    key = _authority_key(folder)
+    _write(folder / CA, _own_certificate(key).public_bytes(Encoding.PEM))
+    for place in [path for path in folder.iterdir() if (path / CA).is_file()]:
+        _write(place / CA, (folder / CA).read_bytes())
+        if (place / "server.crt").is_file():
+            old = x509.load_pem_x509_certificate((place / "server.crt").read_bytes())
+            names = old.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            _sign_server(folder, place.name, names)
+
+
+def _certificates(folder: Path) -> list[x509.Certificate]:
+    paths = [folder / CA, *folder.glob("*/server.crt")]
+    return [x509.load_pem_x509_certificate(path.read_bytes()) for path in paths]
+
+
 def _place(folder: Path, party: str) -> Path:
     place = folder / party
     place.mkdir(exist_ok=True)
@@ -111,28 +144,37 @@ def _authority(folder: Path) -> None:
     if (folder / CA).exists():
         return
     key = generate_private_key(SECP384R1())
-    certificate = (
-        _builder(_NAME, _NAME, key.public_key())
+    _write(folder / "ca.key", _private_bytes(key, PrivateFormat.PKCS8), private=True)
+    _write(folder / CA, _own_certificate(key).public_bytes(Encoding.PEM))
+
+
+def _own_certificate(key: EllipticCurvePrivateKey) -> x509.Certificate:
+    return (
+        _builder(_NAME, _NAME, key.public_key(), _AUTHORITY_DAYS)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(signs_certificates=True), critical=True)
         .sign(key, hashes.SHA384())
     )
-    _write(folder / "ca.key", _private_bytes(key, PrivateFormat.PKCS8), private=True)
-    _write(folder / CA, certificate.public_bytes(Encoding.PEM))
+
+
+def _authority_key(folder: Path) -> EllipticCurvePrivateKey:
+    authority = load_pem_private_key((folder / "ca.key").read_bytes(), password=None)
+    assert isinstance(authority, EllipticCurvePrivateKey)
+    return authority
 
 
 def _certificate(folder: Path, party: str, hosts: Sequence[str]) -> None:
-    place = _place(folder, party)
-    if (place / "server.crt").exists():
-        return
-    authority = load_pem_private_key((folder / "ca.key").read_bytes(), password=None)
-    assert isinstance(authority, EllipticCurvePrivateKey)
-    key = generate_private_key(SECP384R1())
-    names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
+    if not (_place(folder, party) / "server.crt").exists():
+        names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
+        _sign_server(folder, party, names)
+
+
+def _sign_server(folder: Path, party: str, names: x509.SubjectAlternativeName) -> None:
+    authority, key = _authority_key(folder), generate_private_key(SECP384R1())
     identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key())
     server = x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH])
     certificate = (
-        _builder(party, _NAME, key.public_key())
+        _builder(party, _NAME, key.public_key(), _SERVER_DAYS)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
         .add_extension(server, critical=False)
@@ -140,11 +182,13 @@ def _certificate(folder: Path, party: str, hosts: Sequence[str]) -> None:
         .add_extension(identifier, critical=False)
         .sign(authority, hashes.SHA384())
     )
-    _write(place / "server.key", _private_bytes(key, PrivateFormat.PKCS8), private=True)
-    _write(place / "server.crt", certificate.public_bytes(Encoding.PEM))
+    _write(folder / party / "server.key", _private_bytes(key, PrivateFormat.PKCS8), private=True)
+    _write(folder / party / "server.crt", certificate.public_bytes(Encoding.PEM))
 
 
-def _builder(subject: str, issuer: str, public: EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: str, issuer: str, public: EllipticCurvePublicKey, days: int
+) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
@@ -153,7 +197,7 @@ def _builder(subject: str, issuer: str, public: EllipticCurvePublicKey) -> x509.
         .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=_DAYS))
+        .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
     )
 

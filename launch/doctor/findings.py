@@ -25,7 +25,6 @@ _SOON = timedelta(days=30)
 _FLOWERS = ("flwr", "flower-superlink", "flower-superexec", "flower-supernode")
 _SIMULATION = "pip install 'flwr[simulation]'"
 _NO_LOOPBACK = "this process may not listen on 127.0.0.1"
-_RENEW = "make new ones, see `tagma keys --help`"
 _OPTIONAL = {
     "datasets": "task.dataset, data sets by name",
     "tensorboard": "tracking=tensorboard",
@@ -222,7 +221,7 @@ def _docker(facts: Facts) -> Iterator[Finding]:
 
 
 def _certificates(facts: Facts) -> Iterator[Finding]:
-    about = "certificates"
+    about, renew = "certificates", f"new ones: tagma keys {facts.keys} --renew"
     for text in facts.unreadable:
         yield Finding(about, WILL_NOT, f"{text}: make it anew by `tagma keys`")
     for path in facts.exposed:
@@ -230,13 +229,13 @@ def _certificates(facts: Facts) -> Iterator[Finding]:
         yield Finding(about, WARNING, says)
     for one in facts.certificates:
         if one.ends <= facts.now:
-            says = f"{one.path}: ended on {one.ends:%Y-%m-%d}: nobody can connect; {_RENEW}"
+            says = f"{one.path}: ended on {one.ends:%Y-%m-%d}: nobody can connect; {renew}"
             yield Finding(about, WILL_NOT, says)
         elif one.begins > facts.now:
             says = f"{one.path}: begins on {one.begins:%Y-%m-%d}; is this computer's clock right?"
             yield Finding(about, WILL_NOT, says)
         elif one.ends - facts.now < _SOON:
-            says = f"{one.path}: ends on {one.ends:%Y-%m-%d}; {_RENEW}"
+            says = f"{one.path}: ends on {one.ends:%Y-%m-%d}; {renew}"
             yield Finding(about, WARNING, says)
     good = [one.ends for one in facts.certificates if one.begins <= facts.now < one.ends]
     if good and len(good) == len(facts.certificates) and not facts.unreadable:

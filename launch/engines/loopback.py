@@ -113,6 +113,8 @@ def loopback(
             [
                 *(sys.executable, "-P", "-m", "tagma.launch.cli", "proxy", str(keys / "proxy")),
                 *("--superlink", address, "--port", str(proxy_port)),
+                # All nodes have one address.
+                *("--per-address", str(64 + 8 * nodes), "--connections", str(1000 + 8 * nodes)),
             ],
             superlink.env,
         )

@@ -98,7 +98,7 @@ def estimation_error(models: Array, centres: Array) -> float:
     models = models.astype(np.float64, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         distances = np.linalg.norm(models[:, None] - centres, axis=2)
-    distances = np.nan_to_num(distances, nan=_HUGE, posinf=_HUGE)
+    distances = np.fmin(distances, _HUGE)  # which what is not a number becomes, too
     rows, columns = linear_sum_assignment(np.minimum(distances, 1e100))
     errors = distances.min(axis=0)
     errors[columns] = distances[rows, columns]

@@ -70,14 +70,12 @@ def geometric_medians(
         running, inside = running[going], inside[going]
         current, products = moved[going], moved_products[going]
         if iteration % _ASK == _ASK - 1:
-            found = _median_is_nearest_point(points, inside, current, products, tolerance, masses)
-            for row, point in found.items():
-                weights[running[row]] = np.eye(1, len(points), point)[0]
-            left = np.setdiff1d(np.arange(len(running)), list(found))
-            if not len(left):
+            nearest, found = _nearest_points(points, inside, current, products, tolerance, masses)
+            weights[running[found]] = nearest[found]
+            if found.all():
                 return Medians(weights, iteration + 1, "converged")
-            running, inside = running[left], inside[left]
-            current, products = current[left], products[left]
+            running, inside = running[~found], inside[~found]
+            current, products = current[~found], products[~found]
     if newton:
         for place, own, among in zip(running, current, inside, strict=True):
             weights[place] = _nearer(points, own, among, masses)
@@ -111,18 +109,23 @@ def _step(
     """One Weiszfeld step of every row, and the harmonic mean of its distances before the step."""
     squared = points.squared_distances(weights, products)
     apart = members & (squared > 0)
-    pulls = np.zeros_like(squared)
-    pulls[apart] = squared[apart] ** -0.5
-    if masses is not None:
-        pulls *= masses
+    pulls = _pulls(squared, apart, masses)
     total = pulls.sum(axis=1, keepdims=True)
     target = np.divide(pulls, total, out=weights.copy(), where=total > 0)
-    hit = members & ~apart
+    hit = members > apart
     for row in np.flatnonzero(hit.any(axis=1)):
         mass = _mass(hit[row], masses)
         target[row] = _leave_hit_point(points, weights[row], target[row], pulls[row], mass)
     scale = _mass(apart, masses) / np.maximum(total[:, 0], np.finfo(np.float64).tiny)
     return target, scale
+
+
+def _pulls(squared: Array, apart: Mask, masses: Array | None) -> Array:
+    """How hard each of the points that are `apart` pulls: its mass over its distance."""
+    pulls = np.divide(1.0, np.sqrt(squared), out=np.zeros_like(squared), where=apart)
+    if masses is not None:
+        pulls *= masses
+    return pulls
 
 
 def _mass(members: Mask, masses: Array | None) -> Array:
@@ -140,32 +143,25 @@ def _leave_hit_point(points: Affine, at: Array, target: Array, pulls: Array, mas
     return (1 - stay) * target + stay * at
 
 
-def _median_is_nearest_point(
+def _nearest_points(
     points: Affine,
     members: Mask,
     weights: Array,
     products: Array,
     tolerance: float,
     masses: Array | None,
-) -> dict[int, int]:
-    """The subsets whose median is the member nearest to where they are, and that member.
+) -> tuple[Array, Mask]:
+    """The member nearest to where each subset is, as weights, and where it is the median.
 
     It counts as the median also where the others pull harder than it holds by no more than a share
     of `tolerance`: the sum of distances is within that share of the least one, and Weiszfeld's
     steps would take very long to tell the difference.
     """
     squared = np.where(members, points.squared_distances(weights, products), np.inf)
-    found = {}
-    for row, nearest in enumerate(squared.argmin(axis=1)):
-        at = np.eye(1, len(points), nearest)[0]
-        apart = points.squared_distances(at)
-        hit = members[row] & (apart <= 0)
-        pulls = np.zeros_like(apart)
-        others = members[row] & ~hit
-        pulls[others] = apart[others] ** -0.5
-        if masses is not None:
-            pulls *= masses
-        resultant = pulls - pulls.sum() * at
-        if resultant @ points.products(resultant) <= (_mass(hit, masses) * (1 + tolerance)) ** 2:
-            found[row] = int(nearest)
-    return found
+    nearest = np.eye(len(points))[squared.argmin(axis=1)]
+    away = points.squared_distances(nearest)
+    hit = members & (away <= 0)
+    pulls = _pulls(away, members > hit, masses)
+    resultants = pulls - pulls.sum(axis=1, keepdims=True) * nearest
+    strength = np.einsum("ij,ij->i", resultants, points.products(resultants))
+    return nearest, strength <= (_mass(hit, masses) * (1 + tolerance)) ** 2

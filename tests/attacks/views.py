@@ -14,7 +14,7 @@ def local_view(model=(0.0, 0.0), past=(), work="gradient", models=None):
         model=np.array(model, dtype=float),
         models=[np.array(one, dtype=float) for one in ([model] if models is None else models)],
         past=[np.array(update, dtype=float) for update in past],
-        random=stream(0, "test"),
+        own_stream=lambda: stream(0, "test"),
     )
 
 

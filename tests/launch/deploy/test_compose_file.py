@@ -1,5 +1,6 @@
 """The docker-compose file: who is on which network, and who is Byzantine."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,26 @@ def test_the_command_prints_the_file(tmp_path):
     done = tagma("compose", "--nodes", "20", "--byzantine", "5", "seed=3", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(yaml.safe_load(done.stdout)["services"]) == 26
+
+
+def test_each_checkout_has_a_project_of_its_own_and_keeps_it(tmp_path):
+    def project(checkout):
+        checkout.mkdir(exist_ok=True)
+        script = f". {ROOT / 'docker/project.sh'}"
+        subprocess.run(["bash", "-euc", script], cwd=checkout, check=True)
+        return (checkout / ".env").read_text()
+
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one/.env").write_text("MINE=1")
+    first, second = project(tmp_path / "one"), project(tmp_path / "two")
+    assert first.startswith("MINE=1\nCOMPOSE_PROJECT_NAME=tagma-")
+    assert first.removeprefix("MINE=1\n") != second
+    assert project(tmp_path / "one") == first
+
+
+def test_every_container_has_limits():
+    for service in services().values():
+        assert service["mem_limit"]
+        assert service["cpus"] == 1.0
+        assert all("size=" in mount for mount in service["tmpfs"])
+        assert service["logging"]["options"] == {"max-size": "10m", "max-file": "3"}
