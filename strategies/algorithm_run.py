@@ -6,7 +6,8 @@ and the summary of a round.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
@@ -14,18 +15,19 @@ import numpy as np
 
 from tagma.arrays import Array, Labels
 from tagma.errors import FederationError
-from tagma.exchange import CHOICE, EVALUATE, FIT, NO_MODEL, Replies, Request
+from tagma.exchange import CHOICE, EVALUATE, FIT, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
 from tagma.plain_state import locked
 from tagma.strategies.algorithm_check import CheckedAlgorithm
 from tagma.strategies.algorithms.algorithm import Algorithm, S
 from tagma.strategies.client_identity import Clients
 from tagma.strategies.model_buffers import joined_buffers, moved_buffers
-from tagma.strategies.quorum import enough_replies
+from tagma.strategies.quorum import TooFewAnswers, answers, check_quorum, enough_replies
 from tagma.strategies.replies import Rejection
 from tagma.strategies.sampling import sample
 
 _log = logging.getLogger("tagma")
+_WANTED = {FIT: "local models", INTRODUCE: "introductions"}
 
 
 @dataclass
@@ -52,17 +54,31 @@ class Round:
     """Clients that came back under another node id."""
     kept: list[int] = field(default_factory=list)
     """Models that stay as they are because too few of their clients replied."""
+    repeats: int = 0
+    """How often the round, or its evaluation, was tried in vain: too few clients answered."""
+    unused: int = 0
+    """Usable replies of these tries."""
+    asked: int = 0
+    """Messages for a place or an update whose answers, or their lack, are counted."""
+    introduced: int = 0
+    """Usable replies of clients that said who they are, before they were asked for an update."""
     sent: int = 0
+    """All messages."""
     bytes_down: int = 0
     """Of the models that were sent."""
     bytes_up: int = 0
     """Of the vectors that came back and were usable."""
+    bytes_received: int = 0
+    """Of all replies, usable or not, where they are messages."""
     exchange_seconds: float = 0.0
     """Time between messages and their last reply."""
     aggregation_seconds: float = 0.0
     """Time for checking and learning."""
     evaluations: dict[int, dict[str, float]] = field(default_factory=dict)
     """What clients measured with their models after the round, if they were asked."""
+    evaluations_asked: int = 0
+    evaluations_rejected: list[tuple[int | None, str]] = field(default_factory=list)
+    """As `rejected`."""
     evaluation_seconds: float = 0.0
 
 
@@ -75,7 +91,8 @@ class AlgorithmRun(Generic[S]):
     """An algorithm, whose answers are checked, and where it is.
 
     `initial` are the named arrays of the model that everything starts from. `sampling` is the
-    share of every model's clients that is asked in a round. A model with fewer than `min_replies`
+    share of every model's clients that is asked in a round, `quorum` the share of those that should
+    answer without whose answers the round does not count. A model with fewer than `min_replies`
     usable replies stays as it is. `own_data` answers from data of the server's own, if it has some.
     """
 
@@ -86,6 +103,7 @@ class AlgorithmRun(Generic[S]):
         *,
         layout: Layout | None = None,
         min_replies: int = 1,
+        quorum: float = 0.5,
         sampling: float = 1.0,
         seed: int = 0,
         own_data: ServerAnswers | None = None,
@@ -103,6 +121,9 @@ class AlgorithmRun(Generic[S]):
         self.outcome = Round(0)
         """What the present round, or the last one, brought."""
         self.sampling = sampling
+        self.asks_all = False
+        """Whether a sample brought too few answers, so that all clients are asked instead."""
+        self.quorum = quorum
         self._min_replies = min_replies
         self._seed = seed
         self._own_data = own_data
@@ -123,9 +144,56 @@ class AlgorithmRun(Generic[S]):
         _, which = self.algorithm.serve(self.state, known)
         there = np.isin(known, present)
         away = known[(which != NO_MODEL) & ~there]
-        if self.sampling >= 1 or self.algorithm.everyone(self.state, round_number):
+        if not self.samples(round_number):
             return present, away
         return sample(present, which[there], self.sampling, self._seed, round_number), away
+
+    def samples(self, round_number: int) -> bool:
+        """Whether only a part of the clients is asked in this round."""
+        if self.sampling >= 1 or self.asks_all:
+            return False
+        return not self.algorithm.everyone(self.state, round_number)
+
+    def expected(self, round_number: int, request: Request, present: Labels) -> int:
+        """How many should answer: as many as would be asked if all known clients were there.
+
+        Those that are away by a schedule are not missed.
+        """
+        known, asked = self.clients.numbers, request.clients
+        if len(known) > len(present):
+            everybody, _ = self.draw(round_number, known)
+            asked = self.algorithm.ask(self.state, round_number, everybody).clients
+        away = self.away(round_number)
+        return len(asked) - sum(client in away for client in asked.tolist())
+
+    def check_answers(
+        self, request: Request, usable: int, rejections: Sequence[Rejection], expected: int
+    ) -> None:
+        """Raise `TooFewAnswers` if a round's replies are too few for it to count."""
+        number, answered = self.outcome.number, answers(usable, rejections)
+        if number == 1 and not usable:  # nothing to begin with
+            answered, expected = 0, max(1, expected)
+        what = f"round {number}: usable {_WANTED.get(request.work, 'updates')}"
+        sampled = self.samples(number)
+        with self._counting_tries(usable):
+            check_quorum(self.quorum, what, answered, expected, rejections, sampled=sampled)
+
+    def check_evaluation(self, answered: set[int], rejections: Sequence[Rejection]) -> None:
+        """The same of an evaluation, where any answer will do; of the clients with a model."""
+        outcome = self.outcome
+        placed = set(outcome.clients[outcome.which != NO_MODEL].tolist())
+        what = f"round {outcome.number}: evaluations"
+        with self._counting_tries(len(answered)):
+            check_quorum(self.quorum, what, len(placed & answered), len(placed), rejections)
+
+    @contextmanager
+    def _counting_tries(self, in_vain: int) -> Iterator[None]:
+        try:
+            yield
+        except TooFewAnswers:
+            self.outcome.repeats += 1
+            self.outcome.unused += in_vain
+            raise
 
     def to_evaluate(self, present: Labels) -> Request:
         """Every client that is there is to try its model, or the initial one if it has none."""
@@ -138,14 +206,6 @@ class AlgorithmRun(Generic[S]):
     def needs_places(self) -> bool:
         """Whether clients need a place before they can take part."""
         return self.algorithm.introduce(self.state, self.clients.numbers[:0]) is not None
-
-    def no_usable_reply(self, request: Request, rejections: list[Rejection]) -> FederationError:
-        """The error of a first round without a usable reply."""
-        reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
-        what = "local model" if request.work == FIT else "update"
-        return FederationError(
-            f"no client sent a usable {what} ({reasons or 'there are no clients'})"
-        )
 
     def learn(self, request: Request, replies: Replies, buffers: Mapping[int, Named]) -> None:
         """Let the algorithm learn from usable replies; `buffers` are those that clients sent."""
