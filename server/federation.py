@@ -63,7 +63,7 @@ def run_federation(
         _wait_for_nodes(grid, task_of(settings).clients, settings.start_timeout)
         timeout, patience = settings.round_timeout, settings.start_timeout
         # In one process nobody comes later who is not there now.
-        longest = 0.0 if engine == "inprocess" else settings.quorum_timeout
+        longest = 0.0 if getattr(grid, "immediate", False) else settings.quorum_timeout
         play(strategy, grid, plan, timeout=timeout, patience=patience, quorum_timeout=longest)
 
     conduct(settings, folder, observers, engine, AlgorithmStrategy, on_grid)

@@ -33,9 +33,11 @@ def until_enough(run: AlgorithmRun[Any], attempt: Callable[[], _Result], seconds
         except TooFewAnswers as problem:
             now = time.monotonic()
             give_up = now + seconds if give_up is None else give_up
+            if problem.hopeless:
+                raise
             if now >= give_up:
                 waited = f"; waited for quorum_timeout={seconds:g} s" if seconds else ""
-                raise TooFewAnswers(f"{problem}{waited}", sampled=False) from None
+                raise TooFewAnswers(f"{problem}{waited}") from None
             _log.warning("%s; trying again in %g s", problem, pause)
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST)

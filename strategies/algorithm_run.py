@@ -27,6 +27,7 @@ from tagma.strategies.replies import Rejection
 from tagma.strategies.sampling import sample
 
 _log = logging.getLogger("tagma")
+_FIRST = 1
 _WANTED = {FIT: "local models", INTRODUCE: "introductions"}
 
 
@@ -171,12 +172,14 @@ class AlgorithmRun(Generic[S]):
     ) -> None:
         """Raise `TooFewAnswers` if a round's replies are too few for it to count."""
         number, answered = self.outcome.number, answers(usable, rejections)
-        if number == 1 and not usable:  # nothing to begin with
+        first, sampled = number == _FIRST, self.samples(number)
+        if first and not usable:  # nothing to begin with
             answered, expected = 0, max(1, expected)
         what = f"round {number}: usable {_WANTED.get(request.work, 'updates')}"
-        sampled = self.samples(number)
         with self._counting_tries(usable):
-            check_quorum(self.quorum, what, answered, expected, rejections, sampled=sampled)
+            check_quorum(
+                self.quorum, what, answered, expected, rejections, sampled=sampled, first=first
+            )
 
     def check_evaluation(self, answered: set[int], rejections: Sequence[Rejection]) -> None:
         """The same of an evaluation, where any answer will do; of the clients with a model."""

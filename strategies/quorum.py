@@ -13,14 +13,14 @@ a share: those who infiltrate a cluster could otherwise freeze its model by sayi
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
 from tagma.arrays import Labels, Mask
 from tagma.counts import ceil_of
 from tagma.errors import FederationError
-from tagma.strategies.replies import NOT_FINITE, Rejection
+from tagma.strategies.replies import ABSENCES, NOT_FINITE, Rejection
 
 _LETTERS = 100
 """Of what a client says of its failure."""
@@ -29,10 +29,12 @@ _LETTERS = 100
 class TooFewAnswers(FederationError):
     """A round, or an evaluation, that does not count; it may be tried again."""
 
-    def __init__(self, message: str, *, sampled: bool) -> None:
+    def __init__(self, message: str, *, sampled: bool = False, hopeless: bool = False) -> None:
         super().__init__(message)
         self.sampled = sampled
         """Whether there are clients that were not asked."""
+        self.hopeless = hopeless
+        """Whether clients that have never answered well would have to: it is no outage."""
 
 
 def check_quorum(
@@ -40,18 +42,23 @@ def check_quorum(
     what: str,
     answered: int,
     expected: int,
-    rejections: Iterable[Rejection] = (),
+    rejections: Collection[Rejection] = (),
     *,
     sampled: bool = False,
+    first: bool = False,
 ) -> None:
-    """Raise `TooFewAnswers` if that many of those expected are too few; one is the least."""
+    """Raise `TooFewAnswers` if that many of those expected are too few; one is the least.
+
+    In the `first` round nobody has ever answered: what fails then will fail again.
+    """
     needed = min(expected, max(1, ceil_of(quorum, expected)))
     if answered < needed:
-        reasons = in_words(rejections)
+        reasons, away = _in_words(rejections), sum(r.reason in ABSENCES for r in rejections)
         raise TooFewAnswers(
             f"{what} of {answered} of {expected} clients{f' ({reasons})' if reasons else ''}, "
             f"quorum={quorum:g} needs {needed}",
             sampled=sampled,
+            hopeless=first and answered + away < needed,
         )
 
 
@@ -60,7 +67,7 @@ def answers(usable: int, rejections: Iterable[Rejection]) -> int:
     return usable + sum(rejection.reason == NOT_FINITE for rejection in rejections)
 
 
-def in_words(rejections: Iterable[Rejection]) -> str:
+def _in_words(rejections: Collection[Rejection]) -> str:
     """The most common reasons, and how many there were of each."""
     why = Counter((rejection.detail or rejection.reason)[:_LETTERS] for rejection in rejections)
     return ", ".join(f"{count} {reason}" for reason, count in why.most_common(3))

@@ -37,6 +37,8 @@ class InProcessGrid(Grid):
     beyond `limits` are errors.
     """
 
+    immediate = True
+
     def __init__(
         self,
         client: Client,

@@ -15,6 +15,7 @@ import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 
 from tagma.arrays import Labels
+from tagma.counts import ceil_of
 from tagma.errors import TagmaError
 from tagma.exchange import CHOICE, GRADIENT, NO_MODEL, Replies, Request
 from tagma.server.drop_in.best_model import best_models
@@ -23,11 +24,12 @@ from tagma.server.drop_in.foreign_replies import ForeignReplies
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.strategies.algorithm_run import AlgorithmRun, log_failures
 from tagma.strategies.algorithms.three_stage import Clustered
-from tagma.strategies.replies import Reply
+from tagma.strategies.quorum import check_quorum
+from tagma.strategies.replies import ABSENCES, Reply
 from tagma.wire import pack
 
 _log = logging.getLogger("tagma")
-_SECOND = 2
+_FIRST, _SECOND = 1, 2
 Exchange = Callable[[list[Message]], Iterable[Message]]
 """Messages out, replies in."""
 
@@ -48,11 +50,27 @@ class ForeignFederation:
     def __init__(self, run: AlgorithmRun[Any], keys: Keys) -> None:
         self.run = run
         self._keys = keys
+        self._most = 0
+        """So many clients that are known were there at once."""
 
     def present(self, online: set[int]) -> Labels:
         """The clients whose nodes are there, in ascending order."""
         of_node = self.run.clients.of_node
-        return np.array(sorted(of_node[n] for n in online & of_node.keys()), dtype=np.int64)
+        here = np.array(sorted(of_node[n] for n in online & of_node.keys()), dtype=np.int64)
+        self._most = max(self._most, len(here))
+        return here
+
+    def resumed(self) -> None:
+        """The clients of round 1 are missed if they do not come back."""
+        self._most = sum(number == _FIRST for number in self.run.clients.joined.values())
+
+    def expected(self, asked: int, present: int) -> int:
+        """How many should answer: as many as would be asked if nobody were missing.
+
+        Nodes that come back under another id are new clients here, so that not all known ones are
+        missed, but as many as were there at once.
+        """
+        return ceil_of(asked / present, self._most) if present else self._most
 
     def welcome(self, online: set[int], config: ConfigRecord, exchange: Exchange) -> None:
         """Give nodes that have no number one, and a place where clients need one."""
@@ -79,14 +97,22 @@ class ForeignFederation:
             client, _ = run.clients.place(reply, run.outcome.number, online, lambda *_: False)
             run.outcome.joined.append(client)
 
-    def begin(self, request: Request, found: ForeignReplies) -> None:
-        """Who sent nothing usable in round 1 has no place; it may try again as a newcomer."""
+    def check_answers(self, request: Request, found: ForeignReplies, expected: int) -> None:
+        """Raise `TooFewAnswers` if a round's replies are too few for it to count.
+
+        Who sends nothing usable in round 1 has no place; it may try again as a newcomer.
+        """
         run = self.run
-        if not found.usable:
-            raise run.no_usable_reply(request, found.rejections)
-        if run.needs_places():
+        run.check_answers(request, len(found.usable), found.rejections, expected)
+        if run.outcome.number == _FIRST and run.needs_places():
             run.clients.forget(found.rejections)
             run.clients.refuse(found.rejections)
+
+    def check_evaluation(self, asked: int, found: ForeignReplies, expected: int) -> None:
+        """The same of an evaluation, where any answer will do."""
+        silent = sum(rejection.reason in ABSENCES for rejection in found.rejections)
+        what = f"round {self.run.outcome.number}: evaluations"
+        check_quorum(self.run.quorum, what, asked - silent, expected, found.rejections)
 
     def answerable(self, request: Request, config: ConfigRecord, exchange: Exchange) -> Request:
         """The request as an app can answer it: one model for every client, which it trains."""
