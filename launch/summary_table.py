@@ -88,6 +88,10 @@ def _scores(metrics: dict[str, Any]) -> Table:
     rejected = metrics["replies"]["rejected"]
     reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items()) or "none"
     table.add_row("rejected replies", reasons)
+    words = {"kept_model": "clusters that kept their model", "tried_again": "rounds tried again"}
+    for name, title in words.items():
+        if found := metrics["participation"][name]:
+            table.add_row(f"  {title}", f"{len(found)} ({some_of(found)})")
     sent = metrics["bytes"]
     words = f"{metrics['messages']} ({size(sent['down'])} down, {size(sent['up'])} up)"
     table.add_row("messages", words)

@@ -203,6 +203,7 @@ def _clusters(metrics: Mapping[str, Any]) -> tuple[Cluster, ...]:
 def _replies(replies: Mapping[str, Any]) -> ReplyCounts:
     return ReplyCounts(
         used=_whole(replies.get("used")),
+        kept=_whole(replies.get("kept")) or 0,
         reasons=_reasons(replies.get("rejected")),
         clients={
             str(client): _reasons(reasons)

@@ -140,6 +140,7 @@ def final_numbers(metrics: dict[str, Any]) -> dict[str, float]:
         **{f"bytes_{way}": count for way, count in metrics["bytes"].items()},
         "replies_used": metrics["replies"]["used"],
         "replies_rejected": sum(metrics["replies"]["rejected"].values()),
+        "models_kept": metrics["replies"]["kept"],
         "seconds": metrics["seconds"]["total"],
     }
     return {name: float(value) for name, value in named.items() if value is not None}
@@ -151,6 +152,8 @@ def round_numbers(event: RoundFinished) -> dict[str, float]:
         **event.scores,
         "used": event.used,
         "rejected": event.rejected,
+        "kept": event.kept,
+        "repeats": event.repeats,
         "bytes_down": event.bytes_down,
         "bytes_up": event.bytes_up,
         "seconds": event.seconds,

@@ -59,7 +59,7 @@ def summarise(
     `found` is what the algorithm found out about clients and clusters, if it did.
     """
     assert recorder.last is not None
-    seen = recorder.seen
+    seen, traffic = recorder.seen, recorder.traffic
     curves = {
         score.name: [event.scores[score.name] for event in recorder.events]
         for score in recorder.scores
@@ -108,13 +108,23 @@ def summarise(
             "scale": found.clustering.scale,
         },
         "replies": {
+            "asked": traffic.asked,
             "used": sum(event.used for event in recorder.events),
+            "introduced": traffic.introduced,
+            "unused": traffic.unused,
+            "kept": sum(event.kept for event in recorder.events),
+            "bytes": traffic.bytes or None,
             "rejected": dict(sorted(rejected.items())),
             "rejected_clients": {
                 "unknown" if client is None else str(client): dict(sorted(reasons.items()))
                 for client, reasons in sorted(
                     recorder.rejected.items(), key=lambda item: (item[0] is None, item[0] or 0)
                 )
+            },
+            "evaluations": {
+                "asked": traffic.evaluations_asked,
+                "used": traffic.evaluations_used,
+                "rejected": dict(sorted(recorder.evaluations_rejected.items())),
             },
         },
         "participation": participation,

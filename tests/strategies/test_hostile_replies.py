@@ -303,11 +303,11 @@ def test_what_was_dropped_is_counted_in_the_metrics(rounds, used, run_small, tmp
     expected = models(tmp_path)
     metrics = run_small(client=odd_client(NAN, rounds))
     assert np.array_equal(models(tmp_path), expected)
-    assert metrics["replies"] == {
-        "used": used,
-        "rejected": {"not finite": 1},
-        "rejected_clients": {str(ODD): {"not finite": 1}},
-    }
+    found = metrics["replies"]
+    assert found["asked"] == used + 1
+    assert found["used"] == used
+    assert found["rejected"] == {"not finite": 1}
+    assert found["rejected_clients"] == {str(ODD): {"not finite": 1}}
 
 
 def test_a_client_that_never_had_a_place_is_as_good_as_absent(run_small, tmp_path):
@@ -354,6 +354,8 @@ def test_losses_that_are_no_numbers_are_left_out(loss, run_small):
 def test_evaluations_that_are_broken_are_left_out(change, run_small):
     metrics = run_small(client=reporting(change, ODD))
     assert np.isfinite(metrics["client_loss"]).all()
+    found = metrics["replies"]["evaluations"]
+    assert (found["asked"], found["used"], sum(found["rejected"].values())) == (20, 19, 1)
 
 
 def test_byzantine_clients_cannot_make_the_reported_loss_infinite(run_small):
@@ -386,13 +388,14 @@ def test_a_client_cannot_answer_for_another(run_small, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("strategy", "what"), [("three_stage", "local model"), ("fedavg", "update"), ("ifca", "update")]
+    ("strategy", "what"),
+    [("three_stage", "local models"), ("fedavg", "updates"), ("ifca", "updates")],
 )
 def test_no_usable_reply_at_all_is_a_clear_error(strategy, what, run_small):
     def client(message, context):
         raise RuntimeError
 
-    with pytest.raises(FederationError, match=rf"no client sent a usable {what} \(RuntimeError"):
+    with pytest.raises(FederationError, match=rf"usable {what} of 0 of 20 clients \(20 RuntimeE"):
         run_small(f"strategy={strategy}", client=client)
 
 
