@@ -125,8 +125,9 @@ def test_nodes_that_are_gone_are_waited_for(clock, whole, tmp_path):
 
 def test_an_outage_that_lasts_breaks_the_run_off_and_it_goes_on_later(clock, whole, tmp_path):
     said = (
-        r"round 3: usable updates of 0 of 20 clients \(20 no reply\), quorum=0\.5 needs 10; waited "
-        rf"for quorum_timeout=60 s; the run goes on from its last round with: tagma resume {tmp_path}"
+        r"round 3: usable updates of 0 of 20 clients \(20 no reply\), quorum=0\.5 needs 10; "
+        r"waited for quorum_timeout=60 s; "
+        f"the run goes on from its last round with: tagma resume {tmp_path}"
     )
     with pytest.raises(FederationError, match=said):
         play(tmp_path, lambda number, *_: number == 3, "quorum_timeout=60")

@@ -136,7 +136,8 @@ def test_many_that_joined_late_or_kept_their_model_are_few_lines():
     joined = {str(client): 2 for client in range(12)} | {"12": 2, "13": 2, "14": 3}
     kept = {str(cluster): [2, 3] for cluster in range(40)}
     told = {"took_no_part": [], "joined_late": joined, "kept_model": kept,
-            "resumed_before_round": [], "tried_again": {"3": 2, "5": 1}, "rounds_missed": {}, "quarantined": [12, 13]}  # fmt: skip
+            "resumed_before_round": [], "tried_again": {"3": 2, "5": 1},
+            "rounds_missed": {}, "quarantined": [12, 13]}  # fmt: skip
     names = "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ..."
     assert notices_of(told) == [
         f"12 clients ({names}) joined in round 2 and have a cluster",
