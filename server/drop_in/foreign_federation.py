@@ -18,6 +18,7 @@ from tagma.arrays import Labels
 from tagma.counts import ceil_of
 from tagma.errors import TagmaError
 from tagma.exchange import CHOICE, GRADIENT, NO_MODEL, Replies, Request
+from tagma.message_limits import Limits
 from tagma.server.drop_in.best_model import best_models
 from tagma.server.drop_in.first_round import TOO_MUCH, advice, gone_on
 from tagma.server.drop_in.foreign_replies import ForeignReplies
@@ -50,6 +51,7 @@ class ForeignFederation:
     def __init__(self, run: AlgorithmRun[Any], keys: Keys) -> None:
         self.run = run
         self._keys = keys
+        self.limits = Limits.of(run.layout)
         self._most = 0
         """So many clients that are known were there at once."""
 
@@ -157,8 +159,13 @@ class ForeignFederation:
         self, sent: list[Message], replies: Iterable[Message], *, evaluation: bool = False
     ) -> ForeignReplies:
         """The usable replies; what is dropped is logged."""
-        layout = None if evaluation else self.run.layout
-        found = ForeignReplies(sent, replies, layout=layout, weighted_by=self._keys.weighted_by)
+        found = ForeignReplies(
+            sent,
+            replies,
+            layout=None if evaluation else self.run.layout,
+            weighted_by=self._keys.weighted_by,
+            limits=self.limits,
+        )
         number = self.run.outcome.number
         log_failures(number, found.rejections)
         if found.rejections:

@@ -32,6 +32,7 @@ from tagma.server.drop_in.foreign_federation import Exchange, ForeignFederation,
 from tagma.server.drop_in.foreign_replies import ForeignReplies, median_metrics
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.server.drop_in.saved_run import SavedRun
+from tagma.server.drop_in.superlink_grid import bounded
 from tagma.server.patience import until_enough
 from tagma.strategies.algorithm_run import AlgorithmRun, Round
 from tagma.strategies.algorithms.algorithm import Algorithm
@@ -106,6 +107,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
             raise SettingError("grid", type(grid).__name__, "must be the Grid of a ServerApp")
         num_rounds = with_checked_numbers({"num_rounds": num_rounds})["num_rounds"]
         federation = self._federation = self._begun(initial_arrays)
+        grid = bounded(grid, federation.limits)
         self._result, self._done, self._timeout = ClusteredResult(), 0, timeout
         self._evaluate_config = ConfigRecord(dict(evaluate_config or {}))
         if self._saved is not None and self._saved.exists:
