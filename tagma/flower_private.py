@@ -16,6 +16,7 @@ from flwr.app import (
     Array,
     ArrayRecord,
     ConfigRecord,
+    Error,
     Message,
     Metadata,
     MetricRecord,
@@ -54,7 +55,7 @@ with private_parts():
 
 __all__ = [
     "IS_TESTED", "TESTED", "ErrorCode", "NodeInfo", "Run", "answer_from", "answer_to",
-    "array_record", "be_server", "content_of", "identity_as_it_was", "inside", "is_server",
+    "array_record", "be_server", "become_error", "content_of", "identity_as_it_was", "inside", "is_server",
     "name_message", "numpy_array", "own_copy", "private_parts",
 ]  # fmt: skip
 
@@ -98,6 +99,11 @@ def answer_to(reply: Message, name: str) -> None:
 def answer_from(reply: Message, node: int) -> None:
     """Say which node a reply comes from."""
     reply.metadata.__dict__["_src_node_id"] = node
+
+
+def become_error(reply: Message, error: Error) -> None:
+    """Let a reply be an error, without its content."""
+    reply.__dict__.update(_content=None, _error=error)
 
 
 def numpy_array(dtype: str, shape: tuple[int, ...], data: bytes) -> Array:

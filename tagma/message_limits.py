@@ -10,7 +10,7 @@ from math import inf
 
 from flwr.app import ArrayRecord, Error, Message, RecordDict
 
-from tagma.flower_private import inside
+from tagma.flower_private import become_error, inside
 from tagma.layout import Layout
 
 BEYOND_LIMITS = 1000
@@ -109,4 +109,4 @@ class Intake:
 
 def refuse(reply: Message, why: str) -> None:
     """Let go of what a reply holds, which is an error from now on."""
-    reply.__dict__.update(_content=None, _error=Error(BEYOND_LIMITS, f"too large: {why}"))
+    become_error(reply, Error(BEYOND_LIMITS, f"too large: {why}"))
