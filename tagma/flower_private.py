@@ -55,8 +55,8 @@ with private_parts():
 
 __all__ = [
     "IS_TESTED", "TESTED", "ErrorCode", "NodeInfo", "Run", "answer_from", "answer_to",
-    "array_record", "be_server", "become_error", "content_of", "identity_as_it_was", "inside", "is_server",
-    "name_message", "numpy_array", "own_copy", "private_parts",
+    "array_record", "be_server", "become_error", "content_of", "identity_as_it_was", "inside",
+    "is_server", "name_message", "numpy_array", "own_copy", "private_parts",
 ]  # fmt: skip
 
 
