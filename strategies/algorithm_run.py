@@ -14,6 +14,7 @@ from typing import Any, Generic
 import numpy as np
 
 from tagma.arrays import Array, Labels
+from tagma.counts import ceil_of
 from tagma.errors import FederationError
 from tagma.exchange import CHOICE, EVALUATE, FIT, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
@@ -130,6 +131,8 @@ class AlgorithmRun(Generic[S]):
         self._own_data = own_data
         self.away = away
         """Who does not answer in a round, by a schedule."""
+        self._here = self._most = 0
+        """So many clients with a model are there, and were there at once."""
         self._referred: tuple[int, Array | None, Array | None] = 0, None, None
         """Of the last request: its round and models, and what the server's own data answered."""
 
@@ -138,12 +141,24 @@ class AlgorithmRun(Generic[S]):
         self.state = locked(state)
         self.clients.joined = dict(joined)
         self.buffers = buffers
+        self._count_founders()
+
+    def _count_founders(self) -> None:
+        """The clients of round 1 are missed if they do not come back."""
+        founders = [client for client, number in self.clients.joined.items() if number == _FIRST]
+        _, which = self.algorithm.serve(self.state, np.sort(np.array(founders, dtype=np.int64)))
+        self._most = int((which != NO_MODEL).sum())
 
     def draw(self, round_number: int, present: Labels) -> tuple[Labels, Labels]:
-        """The clients that a round asks, of those that are there, and those that are away."""
+        """The clients that a round asks, of those that are there, and those that are away.
+
+        How many with a model are there is remembered.
+        """
         known = self.clients.numbers
         _, which = self.algorithm.serve(self.state, known)
         there = np.isin(known, present)
+        self._here = int((which[there] != NO_MODEL).sum())
+        self._most = max(self._most, self._here)
         away = known[(which != NO_MODEL) & ~there]
         if not self.samples(round_number):
             return present, away
@@ -155,17 +170,24 @@ class AlgorithmRun(Generic[S]):
             return False
         return not self.algorithm.everyone(self.state, round_number)
 
-    def expected(self, round_number: int, request: Request, present: Labels) -> int:
-        """How many should answer: as many as would be asked if all known clients were there.
+    def expected(self, round_number: int, request: Request) -> int:
+        """How many should answer: as many as if nobody were missing, but those away by a schedule.
 
-        Those that are away by a schedule are not missed.
+        In round 1 nobody is known yet.
         """
-        known, asked = self.clients.numbers, request.clients
-        if len(known) > len(present):
-            everybody, _ = self.draw(round_number, known)
-            asked = self.algorithm.ask(self.state, round_number, everybody).clients
+        if round_number == _FIRST:
+            return len(request.clients)
         away = self.away(round_number)
-        return len(asked) - sum(client in away for client in asked.tolist())
+        asked = len(request.clients) - sum(client in away for client in request.clients.tolist())
+        return self.of_all(asked, self._here)
+
+    def of_all(self, asked: int, here: int) -> int:
+        """How many would be asked if nobody were missing, where so many of those here are.
+
+        Not all who ever came are missed, but as many as were there at once: a client that comes
+        back may not be recognised, and is another one then.
+        """
+        return ceil_of(asked / here, self._most) if here else self._most
 
     def check_answers(
         self, request: Request, usable: int, rejections: Sequence[Rejection], expected: int
@@ -187,7 +209,7 @@ class AlgorithmRun(Generic[S]):
         placed = set(outcome.clients[outcome.which != NO_MODEL].tolist())
         what = f"round {outcome.number}: evaluations"
         with self._counting_tries(len(answered)):
-            check_quorum(self.quorum, what, len(placed & answered), len(placed), rejections)
+            check_quorum(self.quorum, what, len(placed & answered), self._most, rejections)
 
     @contextmanager
     def _counting_tries(self, in_vain: int) -> Iterator[None]:
@@ -262,6 +284,8 @@ class AlgorithmRun(Generic[S]):
         outcome.state = self.state
         outcome.clients = self.clients.numbers
         outcome.models, outcome.which = self.algorithm.serve(self.state, outcome.clients)
+        if outcome.number == _FIRST:
+            self._count_founders()
 
     def buffers_of(self, model: int) -> Named:
         """The buffers of one model."""

@@ -123,7 +123,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
             self._away = [Rejection(node_of.get(c, 0), ABSENT, c) for c in away.tolist()]
             request = self.algorithm.ask(self.state, server_round, drawn)
             nodes = self._nodes_of(request.clients)
-            self._expected = self.expected(server_round, request, present)
+            self._expected = self.expected(server_round, request)
         else:
             nodes = sorted(self._online)
             request = self.algorithm.ask(self.state, server_round, np.arange(len(nodes)))

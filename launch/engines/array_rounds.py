@@ -84,7 +84,7 @@ class ArrayRun(AlgorithmRun[S]):
         outcome.bytes_up += len(replies) * self.layout.nbytes
         answered_at = perf_counter()
         outcome.exchange_seconds += answered_at - started
-        expected = self.expected(number, request, known)
+        expected = self.expected(number, request)
         self.check_answers(request, len(replies), rejections, expected)
         outcome.asked += len(request.clients)
         outcome.rejected += sorted((r.node, r.reason) for r in rejections)

@@ -15,7 +15,6 @@ import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 
 from tagma.arrays import Labels
-from tagma.counts import ceil_of
 from tagma.errors import TagmaError
 from tagma.exchange import CHOICE, GRADIENT, NO_MODEL, Replies, Request
 from tagma.message_limits import Limits
@@ -52,27 +51,11 @@ class ForeignFederation:
         self.run = run
         self._keys = keys
         self.limits = Limits.of(run.layout)
-        self._most = 0
-        """So many clients that are known were there at once."""
 
     def present(self, online: set[int]) -> Labels:
         """The clients whose nodes are there, in ascending order."""
         of_node = self.run.clients.of_node
-        here = np.array(sorted(of_node[n] for n in online & of_node.keys()), dtype=np.int64)
-        self._most = max(self._most, len(here))
-        return here
-
-    def resumed(self) -> None:
-        """The clients of round 1 are missed if they do not come back."""
-        self._most = sum(number == _FIRST for number in self.run.clients.joined.values())
-
-    def expected(self, asked: int, present: int) -> int:
-        """How many should answer: as many as would be asked if nobody were missing.
-
-        Nodes that come back under another id are new clients here, so that not all known ones are
-        missed, but as many as were there at once.
-        """
-        return ceil_of(asked / present, self._most) if present else self._most
+        return np.array(sorted(of_node[n] for n in online & of_node.keys()), dtype=np.int64)
 
     def welcome(self, online: set[int], config: ConfigRecord, exchange: Exchange) -> None:
         """Give nodes that have no number one, and a place where clients need one."""

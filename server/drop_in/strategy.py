@@ -114,7 +114,6 @@ class AlgorithmInFedAvgsPlace(FedAvg):
             self._done = self._saved.restore(federation.run, self._result)
             if self._done >= num_rounds:
                 raise TagmaError(f"num_rounds={num_rounds}: {self._done} are done already")
-            federation.resumed()
             _log.info("going on after round %d, from %s", self._done, self._saved.file)
         done, before = self._done, self._result
 
@@ -169,7 +168,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         size = max(int(len(present) * self.fraction_train), self.min_train_nodes)
         run.sampling = min(1.0, size / max(1, len(present)))
         request = run.algorithm.ask(run.state, number, run.draw(number, present)[0])
-        self._expected = federation.expected(len(request.clients), len(present))
+        self._expected = run.expected(number, request)
         to_evaluate = ConfigRecord({**self._evaluate_config, ROUND: number})
         self._request = federation.answerable(request, to_evaluate, exchange)
         self._sent = federation.messages(self._request, config, "train")
@@ -220,7 +219,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         drawn.sort()
         assert request.which is not None
         request = replace(request, clients=request.clients[drawn], which=request.which[drawn])
-        self._expected = federation.expected(len(drawn), present)
+        self._expected = federation.run.of_all(len(drawn), present)
         self._sent = federation.messages(request, config, "evaluate")
         return self._sent
 

@@ -108,12 +108,8 @@ def summarise(
             "scale": found.clustering.scale,
         },
         "replies": {
-            "asked": traffic.asked,
             "used": sum(event.used for event in recorder.events),
-            "introduced": traffic.introduced,
-            "unused": traffic.unused,
             "kept": sum(event.kept for event in recorder.events),
-            "bytes": traffic.bytes or None,
             "rejected": dict(sorted(rejected.items())),
             "rejected_clients": {
                 "unknown" if client is None else str(client): dict(sorted(reasons.items()))
@@ -133,6 +129,7 @@ def summarise(
         "bytes": {
             "down": sum(event.bytes_down for event in recorder.events),
             "up": sum(event.bytes_up for event in recorder.events),
+            "received": traffic.bytes or None,
         },
         "warnings": [
             *warnings_of(settings),

@@ -35,6 +35,11 @@ def participation_of(recorder: Recorder, quarantined: list[int]) -> dict[str, An
         "returned": {str(client): rounds for client, rounds in sorted(recorder.returned.items())},
         "kept_model": {str(cluster): rounds for cluster, rounds in sorted(recorder.kept.items())},
         "tried_again": {str(e.round): e.repeats for e in recorder.events if e.repeats},
+        "exchanges": {
+            "asked": recorder.traffic.asked,
+            "introduced": recorder.traffic.introduced,
+            "unused": recorder.traffic.unused,
+        },
         "resumed_before_round": recorder.resumed,
     }
 

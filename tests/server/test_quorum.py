@@ -157,10 +157,11 @@ def test_a_minority_cannot_stop_a_run_by_its_silence(name, first, clock, tmp_pat
 
     play(tmp_path, out, "attack=none", *ALGORITHMS[name])
     assert clock.pauses == []
-    replies = read_metrics(tmp_path)["replies"]
+    metrics = read_metrics(tmp_path)
+    replies, exchanges = metrics["replies"], metrics["participation"]["exchanges"]
     assert replies["rejected"]["no reply"] >= 9
-    answered = replies["used"] + replies["introduced"]
-    assert answered + sum(replies["rejected"].values()) == replies["asked"]
+    answered = replies["used"] + exchanges["introduced"]
+    assert answered + sum(replies["rejected"].values()) == exchanges["asked"]
 
 
 def test_nor_where_chance_draws_it_into_a_sample(clock, tmp_path):
