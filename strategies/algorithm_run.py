@@ -23,8 +23,8 @@ from tagma.strategies.algorithm_check import CheckedAlgorithm
 from tagma.strategies.algorithms.algorithm import Algorithm, S
 from tagma.strategies.client_identity import Clients
 from tagma.strategies.model_buffers import joined_buffers, moved_buffers
-from tagma.strategies.quorum import TooFewAnswers, answers, check_quorum, enough_replies
-from tagma.strategies.replies import Rejection
+from tagma.strategies.quorum import TooFewAnswers, check_quorum, enough_replies
+from tagma.strategies.replies import NOT_FINITE, Rejection
 from tagma.strategies.sampling import sample
 
 _log = logging.getLogger("tagma")
@@ -131,34 +131,34 @@ class AlgorithmRun(Generic[S]):
         self._own_data = own_data
         self.away = away
         """Who does not answer in a round, by a schedule."""
-        self._here = self._most = 0
-        """So many clients with a model are there, and were there at once."""
+        self._placed = np.empty(0, dtype=np.int64)
+        """The clients that have a model."""
+        self._here = self.most = 0
+        """So many of them are there, and were there at once."""
         self._referred: tuple[int, Array | None, Array | None] = 0, None, None
         """Of the last request: its round and models, and what the server's own data answered."""
 
-    def resume(self, state: S, joined: Mapping[int, int], buffers: list[Named]) -> None:
-        """Go on from a state; `joined` maps the clients to the rounds in which they came."""
+    def resume(self, state: S, joined: Mapping[int, int], buffers: list[Named], most: int) -> None:
+        """Go on from a state; `joined` maps the clients to the rounds in which they came.
+
+        So many with a model were there at `most`.
+        """
         self.state = locked(state)
         self.clients.joined = dict(joined)
         self.buffers = buffers
-        self._count_founders()
-
-    def _count_founders(self) -> None:
-        """The clients of round 1 are missed if they do not come back."""
-        founders = [client for client, number in self.clients.joined.items() if number == _FIRST]
-        _, which = self.algorithm.serve(self.state, np.sort(np.array(founders, dtype=np.int64)))
-        self._most = int((which != NO_MODEL).sum())
+        self.most = most
 
     def draw(self, round_number: int, present: Labels) -> tuple[Labels, Labels]:
         """The clients that a round asks, of those that are there, and those that are away.
 
-        How many with a model are there is remembered.
+        Who has a model, and how many of them are there, is remembered.
         """
         known = self.clients.numbers
         _, which = self.algorithm.serve(self.state, known)
         there = np.isin(known, present)
+        self._placed = known[which != NO_MODEL]
         self._here = int((which[there] != NO_MODEL).sum())
-        self._most = max(self._most, self._here)
+        self.most = max(self.most, self._here)
         away = known[(which != NO_MODEL) & ~there]
         if not self.samples(round_number):
             return present, away
@@ -173,13 +173,14 @@ class AlgorithmRun(Generic[S]):
     def expected(self, round_number: int, request: Request) -> int:
         """How many should answer: as many as if nobody were missing, but those away by a schedule.
 
-        In round 1 nobody is known yet.
+        In round 1 nobody has a model yet, and all count; later newcomers that have none do not.
         """
         if round_number == _FIRST:
             return len(request.clients)
-        away = self.away(round_number)
-        asked = len(request.clients) - sum(client in away for client in request.clients.tolist())
-        return self.of_all(asked, self._here)
+        asked = request.clients[np.isin(request.clients, self._placed)].tolist()
+        return self.of_all(
+            len(asked) - len(self.away(round_number).intersection(asked)), self._here
+        )
 
     def of_all(self, asked: int, here: int) -> int:
         """How many would be asked if nobody were missing, where so many of those here are.
@@ -187,21 +188,34 @@ class AlgorithmRun(Generic[S]):
         Not all who ever came are missed, but as many as were there at once: a client that comes
         back may not be recognised, and is another one then.
         """
-        return ceil_of(asked / here, self._most) if here else self._most
+        return ceil_of(asked / here, self.most) if here else self.most
 
     def check_answers(
-        self, request: Request, usable: int, rejections: Sequence[Rejection], expected: int
+        self,
+        request: Request,
+        usable: Sequence[int | None],
+        rejections: Sequence[Rejection],
+        expected: int,
     ) -> None:
-        """Raise `TooFewAnswers` if a round's replies are too few for it to count."""
-        number, answered = self.outcome.number, answers(usable, rejections)
+        """Raise `TooFewAnswers` if a round's replies are too few for it to count.
+
+        `usable` are the clients behind the usable ones.
+        """
+        number = self.outcome.number
         first, sampled = number == _FIRST, self.samples(number)
+        clients = [*usable, *(self.client_behind(r) for r in rejections if r.reason == NOT_FINITE)]
+        answered = len(clients) if first else len(set(self._placed.tolist()).intersection(clients))
         if first and not usable:  # nothing to begin with
             answered, expected = 0, max(1, expected)
         what = f"round {number}: usable {_WANTED.get(request.work, 'updates')}"
-        with self._counting_tries(usable):
+        with self._counting_tries(len(usable)):
             check_quorum(
                 self.quorum, what, answered, expected, rejections, sampled=sampled, first=first
             )
+
+    def client_behind(self, rejection: Rejection) -> int | None:
+        """Whose reply was dropped, as far as that is known."""
+        return self.clients.of_node.get(rejection.node)
 
     def check_evaluation(self, answered: set[int], rejections: Sequence[Rejection]) -> None:
         """The same of an evaluation, where any answer will do; of the clients with a model."""
@@ -209,7 +223,7 @@ class AlgorithmRun(Generic[S]):
         placed = set(outcome.clients[outcome.which != NO_MODEL].tolist())
         what = f"round {outcome.number}: evaluations"
         with self._counting_tries(len(answered)):
-            check_quorum(self.quorum, what, len(placed & answered), self._most, rejections)
+            check_quorum(self.quorum, what, len(placed & answered), self.most, rejections)
 
     @contextmanager
     def _counting_tries(self, in_vain: int) -> Iterator[None]:
@@ -285,7 +299,7 @@ class AlgorithmRun(Generic[S]):
         outcome.clients = self.clients.numbers
         outcome.models, outcome.which = self.algorithm.serve(self.state, outcome.clients)
         if outcome.number == _FIRST:
-            self._count_founders()
+            self.most = int((outcome.which != NO_MODEL).sum())
 
     def buffers_of(self, model: int) -> Named:
         """The buffers of one model."""

@@ -13,14 +13,14 @@ a share: those who infiltrate a cluster could otherwise freeze its model by sayi
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 import numpy as np
 
 from tagma.arrays import Labels, Mask
 from tagma.counts import ceil_of
 from tagma.errors import FederationError
-from tagma.strategies.replies import ABSENCES, NOT_FINITE, Rejection
+from tagma.strategies.replies import ABSENCES, Rejection
 
 _LETTERS = 100
 """Of what a client says of its failure."""
@@ -60,11 +60,6 @@ def check_quorum(
             sampled=sampled,
             hopeless=first and answered + away < needed,
         )
-
-
-def answers(usable: int, rejections: Iterable[Rejection]) -> int:
-    """How many answered who were asked for more than a word: usable replies, and diverged ones."""
-    return usable + sum(rejection.reason == NOT_FINITE for rejection in rejections)
 
 
 def _in_words(rejections: Collection[Rejection]) -> str:

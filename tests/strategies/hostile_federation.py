@@ -234,7 +234,7 @@ class Federation:
     def _check_refusal(self) -> None:
         """A round is refused only where at least half did not answer."""
         strategy, last = self.strategy, self.wire.exchanges[-1]
-        if strategy.sampling < 1 or last.work == EVALUATE:
+        if strategy.sampling < 1 or last.work == EVALUATE or (self.number == 0 and not last.usable):
             return
         assert last.answered < max(1, strategy.quorum * max(last.asked, self.most))
 
@@ -250,6 +250,7 @@ class Federation:
             put_together(type(strategy.state), about["state"], tensors),
             dict(self.strategy.clients.joined),
             strategy.buffers,
+            self.strategy.most,
         )
         other.number, other.most = self.number, self.most
         other.wire.points = self.wire.points
