@@ -141,22 +141,29 @@ class StackedClients:
     def evaluate(
         self, round_number: int, request: Request, buffers: Buffers
     ) -> dict[int, dict[str, float]]:
-        """What every client measures with its model; equal models on the same data only once."""
+        """What every client measures with its model; equal models on the same data only once.
+
+        A client that fails is not among them.
+        """
         assert request.which is not None
         found: dict[int, dict[str, float]] = {}
-        measured: dict[tuple[int, int], dict[str, float]] = {}
+        measured: dict[tuple[int, int], dict[str, float] | None] = {}
         for client, row in zip(request.clients.tolist(), request.which.tolist(), strict=True):
             data = self._population.test(client)
             key = row, id(data) if self._population.keeps else client
             if key not in measured:
-                measured[key] = {}
+                measured[key] = None
                 with suppress(Exception):  # a client may fail in any way
                     measured[key] = self._metrics(request.models[row], buffers(row), data)
-            found[client] = measured[key]
-        if self._personalise is not None:
-            for client, own in self._personalised(round_number, request, buffers):
-                found[client] = found[client] | usable_metrics(own)
-        return found
+            if (own := measured[key]) is not None:
+                found[client] = own
+        if self._personalise is None:
+            return found
+        personal = self._personalised(round_number, request, buffers)
+        return {
+            client: found[client] | usable_metrics(own)
+            for client, own in personal if client in found
+        }  # fmt: skip
 
     def _personalised(
         self, round_number: int, request: Request, buffers: Buffers

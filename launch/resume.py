@@ -29,6 +29,8 @@ _MAY_CHANGE = (
     "engine",
     "rounds",
     "round_timeout",
+    "quorum",
+    "quorum_timeout",
     "start_timeout",
     "checkpoint_every",
     "oracle",

@@ -20,6 +20,7 @@ SHOWN = 20
 """So many clusters, the largest, have a row."""
 _MANY = 7
 """Columns beyond which cells stand close together, or 80 letters would not hold them."""
+_HAPPENED = {"kept_model": "clusters that kept their model", "tried_again": "rounds tried again"}
 _WHERE_ANY = ("excluded", "rejected", "loss", "error_bound", "suspect")
 
 
@@ -88,6 +89,9 @@ def _scores(metrics: dict[str, Any]) -> Table:
     rejected = metrics["replies"]["rejected"]
     reasons = ", ".join(f"{count} {reason}" for reason, count in rejected.items()) or "none"
     table.add_row("rejected replies", reasons)
+    for name, title in _HAPPENED.items():
+        if found := metrics["participation"][name]:
+            table.add_row(f"  {title}", f"{len(found)} ({some_of(found)})")
     sent = metrics["bytes"]
     words = f"{metrics['messages']} ({size(sent['down'])} down, {size(sent['up'])} up)"
     table.add_row("messages", words)

@@ -108,6 +108,8 @@ class ReplyCounts:
     """How many replies were used, and which were rejected for what, by reason and by client."""
 
     used: int | None
+    kept: int
+    """How often a cluster kept its model because too few of its clients replied."""
     reasons: Reasons
     clients: dict[str, Reasons]
 

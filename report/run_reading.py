@@ -73,7 +73,7 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
             for name in ("seed", "engine", "version", "messages")
             if metrics.get(name) is not None
         },
-        bytes={str(way): int(many) for way, many in (metrics.get("bytes") or {}).items()},
+        bytes={way: int(many) for way, many in _sent(metrics).items() if many is not None},
         warnings=tuple(str(text) for text in metrics.get("warnings") or ()),
         clients=tuple(one if known else replace(one, true=None, byzantine=None) for one in clients),
         centres=_centres(folder / "models.safetensors"),
@@ -90,6 +90,10 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
         overrides=tuple(str(o) for o in read_yaml(overrides)) if overrides.exists() else None,
         config=read_text(config, MOST_YAML) if config.exists() else None,
     )
+
+
+def _sent(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    return {way: (metrics.get("bytes") or {}).get(way) for way in ("down", "up")}
 
 
 def _client_rows(path: Path) -> list[dict[str, str]]:
@@ -203,6 +207,7 @@ def _clusters(metrics: Mapping[str, Any]) -> tuple[Cluster, ...]:
 def _replies(replies: Mapping[str, Any]) -> ReplyCounts:
     return ReplyCounts(
         used=_whole(replies.get("used")),
+        kept=_whole(replies.get("kept")) or 0,
         reasons=_reasons(replies.get("rejected")),
         clients={
             str(client): _reasons(reasons)

@@ -6,6 +6,7 @@ from pathlib import Path
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
+from tagma.message_limits import Limits
 from tagma.server.federation import run_federation
 from tagma.server.results.events import print_event
 from tagma.server.results.settings_files import keep_settings
@@ -16,8 +17,6 @@ from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 
 app = ServerApp()
-_TIMES, _BESIDES = 2, 2**20
-"""Bytes of a reply: twice what a model takes, and what is around it."""
 
 
 @app.main()
@@ -31,11 +30,8 @@ def serve(grid: Grid, context: Context) -> Path:
     settings = settings_from(str(context.run_config["overrides"]))
     folder = Path(settings.output or datetime.now().strftime("outputs/%Y-%m-%d/%H-%M-%S"))
     engine = "ray" if isinstance(grid, InMemoryGrid) else "deployment"
-    patient = PatientGrid(
-        grid,
-        lossy=engine == "deployment",
-        largest=_TIMES * layout_of(task_of(settings)).nbytes + _BESIDES,
-    )
+    limits = Limits.of(layout_of(task_of(settings)))
+    patient = PatientGrid(grid, lossy=engine == "deployment", limits=limits)
     run_federation(patient, settings, folder, [print_event], engine)
     keep_settings(folder, settings)
     print(f"results: {folder.resolve()}", flush=True)

@@ -57,6 +57,8 @@ class Checkpoint:
     """JSON, with names of `tensors` in the places of arrays."""
     tensors: dict[str, Any]
     joined: dict[int, int]
+    most: int
+    """So many clients with a model were there at once."""
     buffers: list[Named]
     attack_memory: dict[int, Array]
     """What colluding clients remember."""
@@ -85,7 +87,7 @@ class Checkpoint:
             recorder.restore(self.records)
         except (FederationError, *_MALFORMED) as problem:
             raise TagmaError(f"{self.file}: does not fit these settings ({problem})") from None
-        strategy.resume(state, self.joined, self.buffers or strategy.buffers)
+        strategy.resume(state, self.joined, self.buffers or strategy.buffers, self.most)
 
 
 class CheckpointWriter:
@@ -197,6 +199,7 @@ def _packed(
         "overrides": overrides,
         "state": state,
         "joined": list(strategy.clients.joined.items()),
+        "most": strategy.most,
         "journal": {"length": mark.length, "checksum": mark.checksum},
     }
     return sealed(arrays, about)
@@ -214,6 +217,7 @@ def _read(path: Path) -> Checkpoint:
         state=about["state"],
         tensors=tensors,
         joined=dict(put_together(tuple[tuple[int, int], ...], about["joined"], {})),
+        most=put_together(int, about["most"], {}),
         buffers=_buffers(tensors),
         attack_memory=_attack_memory(tensors),
         mark=mark,

@@ -14,7 +14,12 @@ from tagma.arrays import Array
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.collusion import Collusion
 from tagma.errors import FederationError
-from tagma.server.checkpoint import CheckpointWriter, load_checkpoint, remove_checkpoints
+from tagma.server.checkpoint import (
+    CheckpointWriter,
+    can_be_resumed,
+    load_checkpoint,
+    remove_checkpoints,
+)
 from tagma.server.folder_lock import only_writer
 from tagma.server.own_data import own_data_of
 from tagma.server.rehearsal import rehearsal_of
@@ -37,6 +42,7 @@ from tagma.settings import Settings
 from tagma.strategies.algorithm_run import AlgorithmRun
 from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.flower import AlgorithmStrategy
+from tagma.strategies.quorum import TooFewAnswers
 from tagma.tasks.task import layout_of, true_clusters
 from tagma.tasks.task_choice import task_of
 
@@ -56,7 +62,9 @@ def run_federation(
     def on_grid(strategy: "AlgorithmStrategy[Any]", plan: RoundsPlan) -> None:
         _wait_for_nodes(grid, task_of(settings).clients, settings.start_timeout)
         timeout, patience = settings.round_timeout, settings.start_timeout
-        play(strategy, grid, plan, timeout=timeout, patience=patience)
+        # In one process nobody comes later who is not there now.
+        longest = 0.0 if getattr(grid, "immediate", False) else settings.quorum_timeout
+        play(strategy, grid, plan, timeout=timeout, patience=patience, quorum_timeout=longest)
 
     conduct(settings, folder, observers, engine, AlgorithmStrategy, on_grid)
 
@@ -85,6 +93,7 @@ def conduct(
             task.initial(),
             layout=layout,
             min_replies=settings.min_replies,
+            quorum=settings.quorum,
             sampling=settings.sampling.fraction,
             seed=settings.seed,
             own_data=own_data_of(settings),
@@ -130,7 +139,10 @@ def conduct(
                     every=every, after=checkpoint, attack_memory=attack_memory,
                 )  # fmt: skip
                 listening.append(files.enter_context(closing(writer)))
-            play_all(strategy, plan)
+            try:
+                play_all(strategy, plan)
+            except TooFewAnswers as problem:
+                raise FederationError(f"{problem}; {_how_to_go_on(folder)}") from None
         found = strategy.algorithm.findings(strategy.state)
         known = found if isinstance(found, Clustered) else None
         drawn = places_of(recorder, known)
@@ -139,6 +151,12 @@ def conduct(
         write_inputs(folder, task)
         write_metrics(folder, summarise(settings, recorder, known, engine))
         remove_checkpoints(folder)
+
+
+def _how_to_go_on(folder: Path) -> str:
+    if can_be_resumed(folder):
+        return f"the run goes on from its last round with: tagma resume {folder}"
+    return "there is no checkpoint to go on from"
 
 
 def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:

@@ -7,6 +7,7 @@ ones, and after a resume all of them, since node ids may have changed.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from flwr.app import ArrayRecord, ConfigRecord
@@ -14,6 +15,8 @@ from flwr.serverapp import Grid
 
 from tagma.attacks.attacked_grid import AttackedGrid
 from tagma.attacks.collusion import Collusion
+from tagma.message_limits import Intake
+from tagma.server.patience import until_enough
 from tagma.strategies.algorithm_run import Round
 from tagma.strategies.flower import AlgorithmStrategy
 
@@ -38,21 +41,33 @@ def play(
     *,
     timeout: float,
     patience: float,
+    quorum_timeout: float = 0.0,
 ) -> None:
     """Play the rounds of the plan; each is over when all have replied, or in time.
 
-    Newcomers are waited for no longer than `patience`, and never longer than a round may take.
+    Newcomers are waited for no longer than `patience`, and never longer than a round may take. A
+    round in which too few clients answered is tried again for `quorum_timeout` seconds.
     """
     arrays, config = ArrayRecord(), ConfigRecord()
+    intake = getattr(grid, "intake", None) or Intake()
     if plan.collusion is not None:
         grid = AttackedGrid(grid, plan.collusion, sound=strategy.sound, layout=strategy.layout)
-    for number in range(plan.first, plan.last + 1):
+
+    def train(number: int) -> None:
         if invitations := strategy.invite(number, grid):
             limit = min(patience, timeout)
             strategy.welcome(grid.send_and_receive(invitations, timeout=limit))
         messages = strategy.configure_train(number, arrays, config, grid)
         strategy.aggregate_train(number, grid.send_and_receive(messages, timeout=timeout))
+
+    def evaluate(number: int) -> None:
+        messages = strategy.configure_evaluate(number, arrays, config, grid)
+        strategy.aggregate_evaluate(number, grid.send_and_receive(messages, timeout=timeout))
+
+    for number in range(plan.first, plan.last + 1):
+        received = intake.bytes
+        until_enough(strategy, partial(train, number), quorum_timeout)
         if plan.evaluates(number):
-            messages = strategy.configure_evaluate(number, arrays, config, grid)
-            strategy.aggregate_evaluate(number, grid.send_and_receive(messages, timeout=timeout))
+            until_enough(strategy, partial(evaluate, number), quorum_timeout)
+        strategy.outcome.bytes_received = intake.bytes - received
         plan.on_round(strategy.outcome)

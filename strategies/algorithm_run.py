@@ -6,26 +6,30 @@ and the summary of a round.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 import numpy as np
 
 from tagma.arrays import Array, Labels
+from tagma.counts import ceil_of
 from tagma.errors import FederationError
-from tagma.exchange import CHOICE, EVALUATE, FIT, NO_MODEL, Replies, Request
+from tagma.exchange import CHOICE, EVALUATE, FIT, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
 from tagma.plain_state import locked
 from tagma.strategies.algorithm_check import CheckedAlgorithm
 from tagma.strategies.algorithms.algorithm import Algorithm, S
 from tagma.strategies.client_identity import Clients
 from tagma.strategies.model_buffers import joined_buffers, moved_buffers
-from tagma.strategies.quorum import enough_replies
-from tagma.strategies.replies import Rejection
+from tagma.strategies.quorum import TooFewAnswers, check_quorum, enough_replies
+from tagma.strategies.replies import NOT_FINITE, Rejection
 from tagma.strategies.sampling import sample
 
 _log = logging.getLogger("tagma")
+_FIRST = 1
+_WANTED = {FIT: "local models", INTRODUCE: "introductions"}
 
 
 @dataclass
@@ -52,17 +56,31 @@ class Round:
     """Clients that came back under another node id."""
     kept: list[int] = field(default_factory=list)
     """Models that stay as they are because too few of their clients replied."""
+    repeats: int = 0
+    """How often the round, or its evaluation, was tried in vain: too few clients answered."""
+    unused: int = 0
+    """Usable replies of these tries."""
+    asked: int = 0
+    """Messages for a place or an update whose answers, or their lack, are counted."""
+    introduced: int = 0
+    """Usable replies of clients that said who they are, before they were asked for an update."""
     sent: int = 0
+    """All messages."""
     bytes_down: int = 0
     """Of the models that were sent."""
     bytes_up: int = 0
     """Of the vectors that came back and were usable."""
+    bytes_received: int = 0
+    """Of all replies, usable or not, where they are messages."""
     exchange_seconds: float = 0.0
     """Time between messages and their last reply."""
     aggregation_seconds: float = 0.0
     """Time for checking and learning."""
     evaluations: dict[int, dict[str, float]] = field(default_factory=dict)
     """What clients measured with their models after the round, if they were asked."""
+    evaluations_asked: int = 0
+    evaluations_rejected: list[tuple[int | None, str]] = field(default_factory=list)
+    """As `rejected`."""
     evaluation_seconds: float = 0.0
 
 
@@ -75,7 +93,8 @@ class AlgorithmRun(Generic[S]):
     """An algorithm, whose answers are checked, and where it is.
 
     `initial` are the named arrays of the model that everything starts from. `sampling` is the
-    share of every model's clients that is asked in a round. A model with fewer than `min_replies`
+    share of every model's clients that is asked in a round, `quorum` the share of those that should
+    answer without whose answers the round does not count. A model with fewer than `min_replies`
     usable replies stays as it is. `own_data` answers from data of the server's own, if it has some.
     """
 
@@ -86,6 +105,7 @@ class AlgorithmRun(Generic[S]):
         *,
         layout: Layout | None = None,
         min_replies: int = 1,
+        quorum: float = 0.5,
         sampling: float = 1.0,
         seed: int = 0,
         own_data: ServerAnswers | None = None,
@@ -103,29 +123,116 @@ class AlgorithmRun(Generic[S]):
         self.outcome = Round(0)
         """What the present round, or the last one, brought."""
         self.sampling = sampling
+        self.asks_all = False
+        """Whether a sample brought too few answers, so that all clients are asked instead."""
+        self.quorum = quorum
         self._min_replies = min_replies
         self._seed = seed
         self._own_data = own_data
         self.away = away
         """Who does not answer in a round, by a schedule."""
+        self._placed = np.empty(0, dtype=np.int64)
+        """The clients that have a model."""
+        self._here = self.most = 0
+        """So many of them are there, and were there at once."""
         self._referred: tuple[int, Array | None, Array | None] = 0, None, None
         """Of the last request: its round and models, and what the server's own data answered."""
 
-    def resume(self, state: S, joined: Mapping[int, int], buffers: list[Named]) -> None:
-        """Go on from a state; `joined` maps the clients to the rounds in which they came."""
+    def resume(self, state: S, joined: Mapping[int, int], buffers: list[Named], most: int) -> None:
+        """Go on from a state; `joined` maps the clients to the rounds in which they came.
+
+        So many with a model were there at `most`.
+        """
         self.state = locked(state)
         self.clients.joined = dict(joined)
         self.buffers = buffers
+        self.most = most
 
     def draw(self, round_number: int, present: Labels) -> tuple[Labels, Labels]:
-        """The clients that a round asks, of those that are there, and those that are away."""
+        """The clients that a round asks, of those that are there, and those that are away.
+
+        Who has a model, and how many of them are there, is remembered.
+        """
         known = self.clients.numbers
         _, which = self.algorithm.serve(self.state, known)
         there = np.isin(known, present)
+        self._placed = known[which != NO_MODEL]
+        self._here = int((which[there] != NO_MODEL).sum())
+        self.most = max(self.most, self._here)
         away = known[(which != NO_MODEL) & ~there]
-        if self.sampling >= 1 or self.algorithm.everyone(self.state, round_number):
+        if not self.samples(round_number):
             return present, away
         return sample(present, which[there], self.sampling, self._seed, round_number), away
+
+    def samples(self, round_number: int) -> bool:
+        """Whether only a part of the clients is asked in this round."""
+        if self.sampling >= 1 or self.asks_all:
+            return False
+        return not self.algorithm.everyone(self.state, round_number)
+
+    def expected(self, round_number: int, request: Request) -> int:
+        """How many should answer: as many as if nobody were missing, but those away by a schedule.
+
+        In round 1 nobody has a model yet, and all count; later newcomers that have none do not.
+        """
+        if round_number == _FIRST:
+            return len(request.clients)
+        asked = request.clients[np.isin(request.clients, self._placed)].tolist()
+        return self.of_all(
+            len(asked) - len(self.away(round_number).intersection(asked)), self._here
+        )
+
+    def of_all(self, asked: int, here: int) -> int:
+        """How many would be asked if nobody were missing, where so many of those here are.
+
+        Not all who ever came are missed, but as many as were there at once: a client that comes
+        back may not be recognised, and is another one then.
+        """
+        return ceil_of(asked / here, self.most) if here else self.most
+
+    def check_answers(
+        self,
+        request: Request,
+        usable: Sequence[int | None],
+        rejections: Sequence[Rejection],
+        expected: int,
+    ) -> None:
+        """Raise `TooFewAnswers` if a round's replies are too few for it to count.
+
+        `usable` are the clients behind the usable ones.
+        """
+        number = self.outcome.number
+        first, sampled = number == _FIRST, self.samples(number)
+        clients = [*usable, *(self.client_behind(r) for r in rejections if r.reason == NOT_FINITE)]
+        answered = len(clients) if first else len(set(self._placed.tolist()).intersection(clients))
+        if first and not usable:  # nothing to begin with
+            answered, expected = 0, max(1, expected)
+        what = f"round {number}: usable {_WANTED.get(request.work, 'updates')}"
+        with self._counting_tries(len(usable)):
+            check_quorum(
+                self.quorum, what, answered, expected, rejections, sampled=sampled, first=first
+            )
+
+    def client_behind(self, rejection: Rejection) -> int | None:
+        """Whose reply was dropped, as far as that is known."""
+        return self.clients.of_node.get(rejection.node)
+
+    def check_evaluation(self, answered: set[int], rejections: Sequence[Rejection]) -> None:
+        """The same of an evaluation, where any answer will do; of the clients with a model."""
+        outcome = self.outcome
+        placed = set(outcome.clients[outcome.which != NO_MODEL].tolist())
+        what = f"round {outcome.number}: evaluations"
+        with self._counting_tries(len(answered)):
+            check_quorum(self.quorum, what, len(placed & answered), self.most, rejections)
+
+    @contextmanager
+    def _counting_tries(self, in_vain: int) -> Iterator[None]:
+        try:
+            yield
+        except TooFewAnswers:
+            self.outcome.repeats += 1
+            self.outcome.unused += in_vain
+            raise
 
     def to_evaluate(self, present: Labels) -> Request:
         """Every client that is there is to try its model, or the initial one if it has none."""
@@ -138,14 +245,6 @@ class AlgorithmRun(Generic[S]):
     def needs_places(self) -> bool:
         """Whether clients need a place before they can take part."""
         return self.algorithm.introduce(self.state, self.clients.numbers[:0]) is not None
-
-    def no_usable_reply(self, request: Request, rejections: list[Rejection]) -> FederationError:
-        """The error of a first round without a usable reply."""
-        reasons = ", ".join(sorted({r.detail or r.reason for r in rejections})[:3])
-        what = "local model" if request.work == FIT else "update"
-        return FederationError(
-            f"no client sent a usable {what} ({reasons or 'there are no clients'})"
-        )
 
     def learn(self, request: Request, replies: Replies, buffers: Mapping[int, Named]) -> None:
         """Let the algorithm learn from usable replies; `buffers` are those that clients sent."""
@@ -199,6 +298,8 @@ class AlgorithmRun(Generic[S]):
         outcome.state = self.state
         outcome.clients = self.clients.numbers
         outcome.models, outcome.which = self.algorithm.serve(self.state, outcome.clients)
+        if outcome.number == _FIRST:
+            self.most = int((outcome.which != NO_MODEL).sum())
 
     def buffers_of(self, model: int) -> Named:
         """The buffers of one model."""

@@ -33,6 +33,7 @@ from tagma.strategies.algorithm_run import (
 )
 from tagma.strategies.algorithms.algorithm import S
 from tagma.strategies.replies import (
+    ABSENCES,
     ABSENT,
     NO_REPLY,
     UNSOLICITED,
@@ -54,7 +55,11 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
     def __init__(self, *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings)
         self._online: set[int] = set()
-        self._dropped: list[Rejection] = []
+        self._away: list[Rejection] = []
+        """Clients that are not there in this round."""
+        self._silent: list[Rejection] = []
+        """Nodes that did not say who they are."""
+        self._expected = 0
         self._request: Request | None = None
         self._sent: list[Message] = []
         self._sent_at = 0.0
@@ -64,7 +69,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
 
         Before the first round only where a part of the clients is to be drawn.
         """
-        self.outcome = Round(server_round)
+        self._begin_round(server_round)
         self._online = set(grid.get_node_ids())
         if server_round == _FIRST and self.sampling >= 1:
             return []
@@ -81,11 +86,19 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
     def welcome(self, replies: Iterable[Message]) -> None:
         """Give the nodes that answered their number, and newcomers their place."""
         usable, rejections = self._receive(replies)
-        self.clients.refuse(rejections)
-        number = self.outcome.number
         if not self.clients.joined:
+            self.check_answers(self.request, self._clients(usable), rejections, len(self._sent))
             self.clients.begin(usable)
-            return
+        else:
+            self._place(usable)
+        # Who says nothing has a few tries; an outage, which ends the round, costs none.
+        self._silent = [r for r in rejections if r.reason in ABSENCES]
+        self.clients.refuse([r for r in rejections if r.reason not in ABSENCES])
+        self._count(rejections)
+        self.outcome.introduced += len(usable)
+
+    def _place(self, usable: list[Reply]) -> None:
+        number = self.outcome.number
         newcomers = []
         for reply in sorted(usable, key=_claim):
             client, known = self.clients.place(reply, number, self._online, self._recognises)
@@ -101,25 +114,32 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
         """Round 1: everyone; later: every client that is there and drawn."""
-        if self.outcome.number != server_round:
-            self.outcome = Round(server_round)
+        self._begin_round(server_round)
         self._online = set(grid.get_node_ids())
         if self.clients.joined:
-            request = self.algorithm.ask(self.state, server_round, self._drawn(server_round))
+            present = self._present()
+            drawn, away = self.draw(server_round, present)
+            node_of = self.clients.node_of
+            self._away = [Rejection(node_of.get(c, 0), ABSENT, c) for c in away.tolist()]
+            request = self.algorithm.ask(self.state, server_round, drawn)
             nodes = self._nodes_of(request.clients)
+            self._expected = self.expected(server_round, request)
         else:
             nodes = sorted(self._online)
             request = self.algorithm.ask(self.state, server_round, np.arange(len(nodes)))
             check_alike(request, len(nodes))
+            self._expected = len(nodes)
         self.outcome.work = request.work
         return self._send(nodes, request, server_round)
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """Check the replies and let the algorithm learn from them."""
+        """Check the replies and let the algorithm learn from them, if they are enough."""
         usable, rejections = self._receive(replies)
         started = perf_counter()
+        self.check_answers(self.request, self._clients(usable), rejections, self._expected)
+        self.clients.refuse(self._silent)
         if server_round == _FIRST:
             self._begin(usable, rejections)
         stacked = self._stacked(usable)
@@ -127,8 +147,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         self.learn(self._as_answered(self.request, stacked), stacked, sent)
         self.conclude()
         outcome = self.outcome
-        outcome.rejected = [(self._named(r), r.reason) for r in self._dropped]
-        self._dropped = []
+        self._count([*self._away, *rejections])
         outcome.aggregation_seconds += perf_counter() - started
         placed = outcome.which[outcome.which != NO_MODEL]
         largest = int(np.bincount(placed, minlength=1).argmax())
@@ -145,11 +164,15 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
     def aggregate_evaluate(
         self, server_round: int, replies: Iterable[Message]
     ) -> MetricRecord | None:
-        """Keep the numbers that every client reports; unusable ones are left out."""
-        found = check_metrics(self._asked_nodes(), replies)
-        of_node = self.clients.of_node
-        self.outcome.evaluations = {of_node[node]: metrics for node, metrics in found.items()}
-        self.outcome.evaluation_seconds = perf_counter() - self._sent_at
+        """Keep the numbers that every client reports; unusable ones are left out and counted."""
+        found, rejections = check_metrics(self._asked_nodes(), replies)
+        outcome, of_node = self.outcome, self.clients.of_node
+        silent = {of_node.get(r.node) for r in rejections if r.reason in ABSENCES}
+        self.check_evaluation(set(self.request.clients.tolist()) - silent, rejections)
+        outcome.evaluations = {of_node[reply.node]: dict(reply.extras) for reply in found}
+        outcome.evaluations_asked = len(self._sent)
+        outcome.evaluations_rejected = [(self._named(r), r.reason) for r in rejections]
+        outcome.evaluation_seconds = perf_counter() - self._sent_at
         return None
 
     def summary(self) -> None:
@@ -185,9 +208,16 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
             [by_node[node_of[client]] for client in replies.clients.tolist()],
         )
 
+    def _begin_round(self, number: int) -> None:
+        """A round that is tried again goes on with what is known of it."""
+        if self.outcome.number != number:
+            self.outcome, self._silent, self._away = Round(number), [], []
+
+    def _count(self, rejections: list[Rejection]) -> None:
+        self.outcome.asked += len(self._sent)
+        self.outcome.rejected += [(self._named(r), r.reason) for r in rejections]
+
     def _begin(self, usable: list[Reply], rejections: list[Rejection]) -> None:
-        if not usable:
-            raise self.no_usable_reply(self.request, rejections)
         if self.clients.joined:  # they have said who they are, but not what was needed
             self.clients.forget(rejections)
         else:
@@ -206,18 +236,14 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         which = None if request.which is None else np.resize(request.which, count)
         return replace(request, clients=replies.clients, which=which)
 
-    def _drawn(self, server_round: int) -> Labels:
-        """The clients that are asked in this round; those that are away are noted."""
-        drawn, away = self.draw(server_round, self._present())
-        for client in away.tolist():
-            self._dropped.append(Rejection(self.clients.node_of.get(client, 0), ABSENT, client))
-        return drawn
-
     def _present(self) -> Labels:
         """The clients whose nodes are there, in ascending order."""
         of_node = self.clients.of_node
         here = sorted(of_node[node] for node in self._online & of_node.keys())
         return np.array(here, dtype=np.int64)
+
+    def _clients(self, usable: list[Reply]) -> list[int | None]:
+        return [self.clients.of_node.get(reply.node) for reply in usable]
 
     def _nodes_of(self, clients: Labels) -> list[int]:
         return [self.clients.node_of[client] for client in clients.tolist()]
@@ -283,7 +309,6 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         if self.request.work != INTRODUCE:
             self.outcome.bytes_up += len(usable) * self.layout.nbytes
         log_failures(self.outcome.number, rejections)
-        self._dropped += rejections
         self.outcome.aggregation_seconds += perf_counter() - received_at
         return usable, rejections
 

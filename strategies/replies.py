@@ -6,13 +6,13 @@ was expected beside them. Anything else is dropped with one of the reasons below
 on without it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, TypeGuard
 
 import numpy as np
-from flwr.app import Message, MetricRecord, RecordDict
+from flwr.app import Error, Message, MetricRecord, RecordDict
 from numpy.typing import NDArray
 
 from tagma.arrays import Array
@@ -20,6 +20,7 @@ from tagma.escaping import is_plain_name, one_line
 from tagma.exchange import Expected, Replies
 from tagma.flower_private import ErrorCode
 from tagma.layout import Layout
+from tagma.message_limits import BEYOND_LIMITS
 from tagma.wire import ARRAYS, CLIENT, EXAMPLES, METRICS, MalformedArrays, unpack
 
 _LARGEST = {"float64": 1e150, "float32": 1e15, "float16": 6e4}
@@ -27,8 +28,9 @@ _LARGEST = {"float64": 1e150, "float32": 1e15, "float16": 6e4}
 _ANY = 1e150
 """The same for reported numbers."""
 _MOST_EXAMPLES = 2**53
-_MOST_METRICS = 64
-"""More numbers than these in one reply are not looked at."""
+_MOST_METRICS, _MOST_NUMBERS = 64, 1024
+"""More metrics than the first are not looked at; a reply with more numbers than the second is
+dropped."""
 _CLIENTS = 2**31
 """Client numbers are below this."""
 _AWAY = {
@@ -39,6 +41,7 @@ _AWAY = {
 """Errors that Flower itself reports for a node that it cannot reach."""
 NO_REPLY, UNREACHABLE, ABSENT = "no reply", "unreachable", "absent"
 NOT_FINITE, _NO_EXAMPLES = "not finite", "no number of examples"
+ERROR, TOO_LARGE = "error", "too large"
 UNSOLICITED, DUPLICATE = "unsolicited", "duplicate"
 ABSENCES = {NO_REPLY, UNREACHABLE, ABSENT}
 """Reasons that say nothing about a client but that it was away."""
@@ -72,6 +75,10 @@ class Rejection:
     """What an error reply says, on one line."""
 
 
+Told = tuple[int, Mapping[str, float]]
+"""How many examples a client has, and what else it reports."""
+
+
 class _Unusable(Exception):
     """Carries the reason why a reply is dropped."""
 
@@ -89,6 +96,22 @@ def check_replies(
     None for none. An error reply is that of the node that was asked, whoever it names: those for
     unreachable nodes name a wrong one.
     """
+    return _sorted_out(sent, replies, layout, lambda metrics: _told(metrics, expects))
+
+
+def check_metrics(
+    sent: Mapping[str, int], replies: Iterable[Message]
+) -> tuple[list[Reply], list[Rejection]]:
+    """The same of what nodes measured, with the finite numbers that they report as extras."""
+    return _sorted_out(sent, replies, None, lambda metrics: (0, usable_metrics(metrics)))
+
+
+def _sorted_out(
+    sent: Mapping[str, int],
+    replies: Iterable[Message],
+    layout: Layout | None,
+    told: Callable[[MetricRecord], Told],
+) -> tuple[list[Reply], list[Rejection]]:
     answered: dict[int, Reply | Rejection] = {}
     repeated = []
     for message in replies:
@@ -99,7 +122,7 @@ def check_replies(
         elif node in answered:
             repeated.append(Rejection(node, DUPLICATE))
         else:
-            answered[node] = _check(node, message, layout, expects)
+            answered[node] = _check(node, message, layout, told)
     for node in sent.values():
         answered.setdefault(node, Rejection(node, NO_REPLY))
     outcomes = [answered[node] for node in sorted(answered)]
@@ -109,14 +132,12 @@ def check_replies(
 
 
 def _check(
-    node: int, message: Message, layout: Layout | None, expects: Mapping[str, Expected]
+    node: int, message: Message, layout: Layout | None, told: Callable[[MetricRecord], Told]
 ) -> Reply | Rejection:
     client = None
     try:
         if message.has_error():
-            if message.error.code in _AWAY:
-                return Rejection(node, UNREACHABLE)
-            return Rejection(node, "error", detail=one_line(message.error.reason))
+            return _failure(node, message.error)
         if not message.has_content():
             raise _Unusable("empty")
         content = message.content
@@ -126,8 +147,9 @@ def _check(
         client = _client(metrics)
         if set(content.keys()) != ({METRICS} if layout is None else {ARRAYS, METRICS}):
             raise _Unusable("unexpected records")
-        examples = _examples(metrics)
-        extras = {name: _number(metrics, name, wanted) for name, wanted in expects.items()}
+        if len(metrics) > _MOST_NUMBERS:
+            raise _Unusable(TOO_LARGE)
+        examples, extras = told(metrics)
         if layout is None:
             return Reply(node, np.empty(0), client, examples, extras)
         vector, buffers = _arrays(content, layout)
@@ -136,6 +158,18 @@ def _check(
         return Rejection(node, str(problem), client)
     except Exception:  # records that break even the checks
         return Rejection(node, "malformed", client)
+
+
+def _failure(node: int, error: Error) -> Rejection:
+    if error.code in _AWAY:
+        return Rejection(node, UNREACHABLE)
+    reason = TOO_LARGE if error.code == BEYOND_LIMITS else ERROR
+    return Rejection(node, reason, detail=one_line(error.reason))
+
+
+def _told(metrics: MetricRecord, expects: Mapping[str, Expected]) -> Told:
+    examples = _examples(metrics)
+    return examples, {name: _number(metrics, name, wanted) for name, wanted in expects.items()}
 
 
 def _arrays(content: RecordDict, layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
@@ -214,23 +248,6 @@ def is_finite(value: object) -> TypeGuard[int | float]:
     """Whether this is a number that can be computed with."""
     # NaN makes the comparison false.
     return isinstance(value, int | float) and type(value) is not bool and abs(value) <= _ANY
-
-
-def check_metrics(
-    sent: Mapping[str, int], replies: Iterable[Message]
-) -> dict[int, dict[str, float]]:
-    """The finite numbers that nodes report on evaluation; anything else is left out."""
-    found: dict[int, dict[str, float]] = {}
-    for message in replies:
-        node = sent.get(message.metadata.reply_to_message_id)
-        if node is None or node in found or message.has_error() or not message.has_content():
-            continue
-        if message.metadata.src_node_id != node:
-            continue
-        record = message.content.get(METRICS)
-        if isinstance(record, MetricRecord):
-            found[node] = usable_metrics(record)
-    return found
 
 
 def usable_metrics(told: Mapping[str, Any]) -> dict[str, float]:

@@ -9,12 +9,14 @@ tested one a line says so; a part that is missing there is an error of one line.
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import flwr
 from flwr.app import (
     Array,
     ArrayRecord,
     ConfigRecord,
+    Error,
     Message,
     Metadata,
     MetricRecord,
@@ -53,8 +55,8 @@ with private_parts():
 
 __all__ = [
     "IS_TESTED", "TESTED", "ErrorCode", "NodeInfo", "Run", "answer_from", "answer_to",
-    "array_record", "be_server", "content_of", "identity_as_it_was", "is_server", "name_message",
-    "numpy_array", "own_copy", "private_parts",
+    "array_record", "be_server", "become_error", "content_of", "identity_as_it_was", "inside",
+    "is_server", "name_message", "numpy_array", "own_copy", "private_parts",
 ]  # fmt: skip
 
 
@@ -99,6 +101,11 @@ def answer_from(reply: Message, node: int) -> None:
     reply.metadata.__dict__["_src_node_id"] = node
 
 
+def become_error(reply: Message, error: Error) -> None:
+    """Let a reply be an error, without its content."""
+    reply.__dict__.update(_content=None, _error=error)
+
+
 def numpy_array(dtype: str, shape: tuple[int, ...], data: bytes) -> Array:
     """An `Array` from its bytes in NumPy's npy format.
 
@@ -124,6 +131,11 @@ def content_of(records: dict[str, ArrayRecord | ConfigRecord | MetricRecord]) ->
     content = _NO_RECORDS.copy()
     content.__dict__["_data"] = records
     return content
+
+
+def inside(record: RecordDict | ArrayRecord | ConfigRecord | MetricRecord) -> dict[str, Any]:
+    """What a record holds, to look at: its own methods take ten times as long."""
+    return record.__dict__["_data"]
 
 
 def own_copy(message: Message) -> Message:

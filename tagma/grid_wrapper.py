@@ -14,6 +14,11 @@ class PassingGrid(Grid):
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
 
+    @property
+    def immediate(self) -> bool:
+        """Whether all clients answer at once, or never will: there is nothing to wait for."""
+        return bool(getattr(self._grid, "immediate", False))
+
     def set_run(self, run: Run) -> None:
         """Set the run of the real Grid."""
         self._grid.set_run(run)

@@ -79,6 +79,8 @@ class Settings(BaseModel):
     oracle: bool
     start_timeout: Annotated[float, Gt(0)]
     round_timeout: Annotated[float, Gt(0)]
+    quorum: Annotated[float, Ge(0), Le(1)]
+    quorum_timeout: Annotated[float, Ge(0)]
     min_replies: Annotated[int, Ge(1)]
     sampling: "Sampling"
     absence: Mapping[str, Any]

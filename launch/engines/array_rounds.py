@@ -4,6 +4,7 @@ All clients are there from the beginning and stay, so nobody has to be asked who
 number is its node. Replies that are not usable are dropped and counted as everywhere.
 """
 
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from tagma.attacks.collusion import Collusion
 from tagma.client.stacked_clients import StackedClients
 from tagma.exchange import Replies, Request
+from tagma.server.patience import until_enough
 from tagma.server.rounds import RoundsPlan
 from tagma.strategies.algorithm_run import (
     AlgorithmRun,
@@ -20,7 +22,7 @@ from tagma.strategies.algorithm_run import (
     log_failures,
 )
 from tagma.strategies.algorithms.algorithm import S
-from tagma.strategies.replies import NO_REPLY, Rejection, check_arrays
+from tagma.strategies.replies import ERROR, NO_REPLY, Rejection, check_arrays
 
 _FIRST = 1
 
@@ -33,10 +35,14 @@ class ArrayRun(AlgorithmRun[S]):
         for number in range(plan.first, plan.last + 1):
             self.outcome = Round(number)
             self._begin(number, clients.count)
-            self._exchange(number, clients, plan.collusion)
+            until_enough(self, partial(self._exchange, number, clients, plan.collusion), 0)
             if plan.evaluates(number):
                 self._evaluate(clients)
             plan.on_round(self.outcome)
+
+    def client_behind(self, rejection: Rejection) -> int | None:
+        """A client is its own node here."""
+        return rejection.client
 
     def _begin(self, number: int, count: int) -> None:
         """Who has not said anything usable yet may try again, unless it needs a place for that."""
@@ -44,12 +50,19 @@ class ArrayRun(AlgorithmRun[S]):
         if number == _FIRST:
             if self.sampling < 1:  # to be drawn from, they say who they are first
                 known |= dict.fromkeys(range(count), _FIRST)
-                self.outcome.sent += count
+                self._introduced(count)
         elif len(known) < count and not self.needs_places():
             newcomers = sorted(set(range(count)) - known.keys())
             known |= dict.fromkeys(newcomers, number)
             self.outcome.joined += newcomers
-            self.outcome.sent += len(newcomers)
+            self._introduced(len(newcomers))
+
+    def _introduced(self, count: int) -> None:
+        """So many clients were asked who they are, and said it."""
+        outcome = self.outcome
+        outcome.sent += count
+        outcome.asked += count
+        outcome.introduced += count
 
     def _exchange(self, number: int, clients: StackedClients, collusion: Collusion | None) -> None:
         outcome, started = self.outcome, perf_counter()
@@ -72,19 +85,20 @@ class ArrayRun(AlgorithmRun[S]):
         rejections = [Rejection(c, reason, c, detail) for c, (reason, detail) in failed.items()]
         rejections += [Rejection(c, reason, c) for c, reason in dropped]
         log_failures(number, rejections)
-        outcome.rejected += sorted((r.node, r.reason) for r in rejections)
         outcome.bytes_up += len(replies) * self.layout.nbytes
         answered_at = perf_counter()
         outcome.exchange_seconds += answered_at - started
+        expected = self.expected(number, request)
+        self.check_answers(request, replies.clients.tolist(), rejections, expected)
+        outcome.asked += len(request.clients)
+        outcome.rejected += sorted((r.node, r.reason) for r in rejections)
         if number == _FIRST:
-            self._first(request, replies, rejections)
+            self._first(replies, rejections)
         self.learn(request, replies, answers.buffers)
         self.conclude()
         outcome.aggregation_seconds += perf_counter() - answered_at
 
-    def _first(self, request: Request, replies: Replies, rejections: list[Rejection]) -> None:
-        if not len(replies):
-            raise self.no_usable_reply(request, rejections)
+    def _first(self, replies: Replies, rejections: list[Rejection]) -> None:
         for rejection in rejections:
             self.clients.joined.pop(rejection.node, None)
         self.clients.joined |= dict.fromkeys(replies.clients.tolist(), _FIRST)
@@ -93,8 +107,14 @@ class ArrayRun(AlgorithmRun[S]):
         started = perf_counter()
         request = self.to_evaluate(self.clients.numbers)
         self._count(request)
-        self.outcome.evaluations = clients.evaluate(self.outcome.number, request, self.buffers_of)
-        self.outcome.evaluation_seconds = perf_counter() - started
+        outcome = self.outcome
+        found = clients.evaluate(outcome.number, request, self.buffers_of)
+        outcome.evaluations = found
+        outcome.evaluations_asked = len(request.clients)
+        outcome.evaluations_rejected = [
+            (client, ERROR) for client in request.clients.tolist() if client not in found
+        ]
+        outcome.evaluation_seconds = perf_counter() - started
 
     def _count(self, request: Request) -> None:
         self.outcome.sent += len(request.clients)

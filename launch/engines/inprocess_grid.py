@@ -21,6 +21,7 @@ from tagma.flower_private import (
     name_message,
     own_copy,
 )
+from tagma.message_limits import Intake, Limits
 
 _SERVER_NODE = 1
 _FIRST_CLIENT_NODE = 2
@@ -32,8 +33,11 @@ ConfigValue = bool | float | int | str
 class InProcessGrid(Grid):
     """A grid of `clients` clients that take turns; one such run per process at a time.
 
-    `overrides` are those of our own apps; `run_config` is what any app's own settings are.
+    `overrides` are those of our own apps; `run_config` is what any app's own settings are. Replies
+    beyond `limits` are errors.
     """
+
+    immediate = True
 
     def __init__(
         self,
@@ -42,8 +46,10 @@ class InProcessGrid(Grid):
         overrides: str = "",
         *,
         run_config: Mapping[str, ConfigValue] | None = None,
+        limits: Limits | None = None,
     ) -> None:
         be_server(_SERVER_NODE)
+        self.intake = Intake(limits)
         self._client = client
         self._run = Run.create_empty(run_id=1)
         self._ids = count(1)
@@ -108,6 +114,7 @@ class InProcessGrid(Grid):
             # As over a network, who answered and what is not for the client to say.
             answer_from(reply, message.metadata.dst_node_id)
             answer_to(reply, message.metadata.message_id)
+            reply = self.intake.take(reply)
         except (Exception, SystemExit) as problem:  # a client may fail in any way
             reply = Message(_error(problem), reply_to=message)
         return reply

@@ -141,6 +141,7 @@ def final_numbers(metrics: dict[str, Any]) -> dict[str, float]:
         **{f"bytes_{way}": count for way, count in metrics["bytes"].items()},
         "replies_used": metrics["replies"]["used"],
         "replies_rejected": sum(metrics["replies"]["rejected"].values()),
+        "models_kept": metrics["replies"]["kept"],
         "seconds": metrics["seconds"]["total"],
     }
     return _tracked(named)
@@ -152,6 +153,8 @@ def round_numbers(event: RoundFinished) -> dict[str, float]:
         **event.scores,
         "used": event.used,
         "rejected": event.rejected,
+        "kept": event.kept,
+        "repeats": event.repeats,
         "bytes_down": event.bytes_down,
         "bytes_up": event.bytes_up,
         "seconds": event.seconds,

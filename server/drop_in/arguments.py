@@ -12,6 +12,7 @@ from tagma.plugins import settings_of
 _FEDAVGS = set(inspect.signature(FedAvg).parameters)
 Share = Annotated[float, Ge(0), Le(1)]
 Count = Annotated[int, Ge(0)]
+Seconds = Annotated[float, Ge(0)]
 
 
 def fedavg_arguments(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -37,5 +38,7 @@ def _numbers(
     min_train_nodes: Count = 2,
     min_evaluate_nodes: Count = 2,
     min_available_nodes: Count = 2,
+    quorum: Share = 0.5,
+    quorum_timeout: Seconds = 600.0,
 ) -> None:
     """All arguments that are numbers."""

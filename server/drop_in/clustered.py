@@ -28,7 +28,8 @@ class Clustered(AlgorithmInFedAvgsPlace):
     `settings=["clustering=kgeomedians", "aggregation=median"]`. All arguments of FedAvg are
     accepted. `algorithm="ifca"` asks clients to evaluate each of the models, and `choose_by` is the
     metric that counts, of which less is better. With `checkpoint=FOLDER` a run that was broken off
-    goes on at its next start.
+    goes on at its next start. It is broken off when, for `quorum_timeout` seconds, less than the
+    share `quorum` of the clients answers a round.
     """
 
     def __init__(
@@ -41,6 +42,8 @@ class Clustered(AlgorithmInFedAvgsPlace):
         choose_by: str = "eval_loss",
         seed: int = 0,
         checkpoint: str | Path | None = None,
+        quorum: float = 0.5,
+        quorum_timeout: float = 600.0,
         **given: Any,
     ) -> None:
         fedavg, unknown = fedavg_arguments(given)
@@ -52,6 +55,8 @@ class Clustered(AlgorithmInFedAvgsPlace):
             seed=seed,
             checkpoint=checkpoint,
             choose_by=choose_by,
+            quorum=quorum,
+            quorum_timeout=quorum_timeout,
             **fedavg,
         )
 

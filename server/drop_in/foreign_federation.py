@@ -17,17 +17,19 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 from tagma.arrays import Labels
 from tagma.errors import TagmaError
 from tagma.exchange import CHOICE, GRADIENT, NO_MODEL, Replies, Request
+from tagma.message_limits import Limits
 from tagma.server.drop_in.best_model import best_models
 from tagma.server.drop_in.first_round import TOO_MUCH, advice, gone_on
 from tagma.server.drop_in.foreign_replies import ForeignReplies
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.strategies.algorithm_run import AlgorithmRun, log_failures
 from tagma.strategies.algorithms.three_stage import Clustered
-from tagma.strategies.replies import Reply
+from tagma.strategies.quorum import check_quorum
+from tagma.strategies.replies import ABSENCES, Reply
 from tagma.wire import pack
 
 _log = logging.getLogger("tagma")
-_SECOND = 2
+_FIRST, _SECOND = 1, 2
 Exchange = Callable[[list[Message]], Iterable[Message]]
 """Messages out, replies in."""
 
@@ -48,6 +50,7 @@ class ForeignFederation:
     def __init__(self, run: AlgorithmRun[Any], keys: Keys) -> None:
         self.run = run
         self._keys = keys
+        self.limits = Limits.of(run.layout)
 
     def present(self, online: set[int]) -> Labels:
         """The clients whose nodes are there, in ascending order."""
@@ -79,14 +82,23 @@ class ForeignFederation:
             client, _ = run.clients.place(reply, run.outcome.number, online, lambda *_: False)
             run.outcome.joined.append(client)
 
-    def begin(self, request: Request, found: ForeignReplies) -> None:
-        """Who sent nothing usable in round 1 has no place; it may try again as a newcomer."""
+    def check_answers(self, request: Request, found: ForeignReplies, expected: int) -> None:
+        """Raise `TooFewAnswers` if a round's replies are too few for it to count.
+
+        Who sends nothing usable in round 1 has no place; it may try again as a newcomer.
+        """
         run = self.run
-        if not found.usable:
-            raise run.no_usable_reply(request, found.rejections)
-        if run.needs_places():
+        usable = [run.clients.of_node.get(reply.node) for reply in found.usable]
+        run.check_answers(request, usable, found.rejections, expected)
+        if run.outcome.number == _FIRST and run.needs_places():
             run.clients.forget(found.rejections)
             run.clients.refuse(found.rejections)
+
+    def check_evaluation(self, asked: int, found: ForeignReplies, expected: int) -> None:
+        """The same of an evaluation, where any answer will do."""
+        silent = sum(rejection.reason in ABSENCES for rejection in found.rejections)
+        what = f"round {self.run.outcome.number}: evaluations"
+        check_quorum(self.run.quorum, what, asked - silent, expected, found.rejections)
 
     def answerable(self, request: Request, config: ConfigRecord, exchange: Exchange) -> Request:
         """The request as an app can answer it: one model for every client, which it trains."""
@@ -131,8 +143,13 @@ class ForeignFederation:
         self, sent: list[Message], replies: Iterable[Message], *, evaluation: bool = False
     ) -> ForeignReplies:
         """The usable replies; what is dropped is logged."""
-        layout = None if evaluation else self.run.layout
-        found = ForeignReplies(sent, replies, layout=layout, weighted_by=self._keys.weighted_by)
+        found = ForeignReplies(
+            sent,
+            replies,
+            layout=None if evaluation else self.run.layout,
+            weighted_by=self._keys.weighted_by,
+            limits=self.limits,
+        )
         number = self.run.outcome.number
         log_failures(number, found.rejections)
         if found.rejections:

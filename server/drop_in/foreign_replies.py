@@ -13,6 +13,7 @@ from flwr.app import Message, MetricRecord, RecordDict
 
 from tagma.escaping import is_plain_name, one_line
 from tagma.layout import Layout
+from tagma.message_limits import Intake, Limits
 from tagma.strategies.replies import Rejection, Reply, check_replies, is_finite, usable_metrics
 from tagma.wire import ARRAYS, EXAMPLES, METRICS
 
@@ -37,10 +38,11 @@ class ForeignReplies:
         *,
         layout: Layout | None,
         weighted_by: str,
+        limits: Limits,
     ) -> None:
-        self._weighted_by = weighted_by
+        self._weighted_by, intake = weighted_by, Intake(limits)
         asked = {m.metadata.message_id: m.metadata.dst_node_id for m in sent}
-        came = list(replies)
+        came = [intake.take(message) for message in replies]
         self.contents: dict[int, RecordDict] = {}
         """What a node that was asked sent, as it sent it; of its first reply."""
         for message in came:

@@ -20,7 +20,8 @@ class Robust(AlgorithmInFedAvgsPlace):
     `pre` lists pre-aggregators, as in `pre=["nnm"]`. All arguments of FedAvg are accepted, too.
     How many examples a client has is its own word, so that the rules other than the mean weigh all
     clients alike unless `weights="examples"`. With `checkpoint=FOLDER` a run that was broken off
-    goes on at its next start.
+    goes on at its next start. It is broken off when, for `quorum_timeout` seconds, less than the
+    share `quorum` of the clients answers a round.
     """
 
     def __init__(
@@ -31,6 +32,8 @@ class Robust(AlgorithmInFedAvgsPlace):
         weights: Weights | None = None,
         seed: int = 0,
         checkpoint: str | Path | None = None,
+        quorum: float = 0.5,
+        quorum_timeout: float = 600.0,
         **given: Any,
     ) -> None:
         fedavg, own = fedavg_arguments(given)
@@ -46,4 +49,12 @@ class Robust(AlgorithmInFedAvgsPlace):
             optimiser=AverageModels(step=1.0, local_steps=1),
             weights=weights or ("examples" if rule == "mean" else "equal"),
         )
-        super().__init__(algorithm, seed=seed, checkpoint=checkpoint, choose_by="", **fedavg)
+        super().__init__(
+            algorithm,
+            seed=seed,
+            checkpoint=checkpoint,
+            choose_by="",
+            quorum=quorum,
+            quorum_timeout=quorum_timeout,
+            **fedavg,
+        )

@@ -55,6 +55,7 @@ class SavedRun:
             "model": _described(run),
             "state": state,
             "joined": list(run.clients.joined.items()),
+            "most": run.most,
             "nodes": [(str(node), client) for node, client in run.clients.of_node.items()],
             "metrics": {kind: _plain(getattr(result, kind)) for kind in _KINDS},
         }
@@ -73,7 +74,7 @@ class SavedRun:
             run.resume(state, joined, [
                 {part.name: tensors[f"buffers.{row}.{part.name}"] for part in run.layout.buffers}
                 for row in range(_rows(tensors))
-            ] or run.buffers)  # fmt: skip
+            ] or run.buffers, int(about["most"]))  # fmt: skip
             for node, client in nodes.items():
                 run.clients.seat(int(node), client)
             run.algorithm.serve(state, run.clients.numbers)  # which checks that they fit

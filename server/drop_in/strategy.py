@@ -12,31 +12,37 @@ dropped, counted and logged, where Flower's own strategies skip the round or fai
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
+from math import inf
 from pathlib import Path
-from time import sleep
-from typing import Any
+from time import monotonic, sleep
+from typing import Any, TypeVar
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import FedAvg
 
-from tagma.errors import SettingError, TagmaError
+from tagma.errors import FederationError, SettingError, TagmaError
 from tagma.exchange import Request
 from tagma.given_path import given_path
 from tagma.rng import stream
 from tagma.server.drop_in.arguments import with_checked_numbers
 from tagma.server.drop_in.foreign_federation import Exchange, ForeignFederation, Keys
-from tagma.server.drop_in.foreign_replies import median_metrics
+from tagma.server.drop_in.foreign_replies import ForeignReplies, median_metrics
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.server.drop_in.saved_run import SavedRun
+from tagma.server.drop_in.superlink_grid import bounded
+from tagma.server.patience import until_enough
 from tagma.strategies.algorithm_run import AlgorithmRun, Round
 from tagma.strategies.algorithms.algorithm import Algorithm
+from tagma.strategies.quorum import TooFewAnswers
 from tagma.wire import ROUND
 
 _log = logging.getLogger("tagma")
 _WAIT = 1.0
 """Seconds between two looks at how many nodes are there."""
+_Result = TypeVar("_Result")
 EvaluateFunction = Callable[[int, ArrayRecord], MetricRecord | None]
 
 
@@ -46,7 +52,8 @@ class AlgorithmInFedAvgsPlace(FedAvg):
     `checkpoint` is a folder from which a run that was broken off goes on, at the next `start`.
     `choose_by` is the metric of the app's `evaluate` by which clients choose among several models,
     the least one, where the algorithm lets them. Metrics are summed up by their medians, unless
-    functions are given.
+    functions are given. A round that less than the share `quorum` of the clients answers is tried
+    again for `quorum_timeout` seconds; then the run is broken off by an error.
     """
 
     def __init__(
@@ -56,10 +63,15 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         seed: int,
         checkpoint: str | Path | None,
         choose_by: str,
+        quorum: float,
+        quorum_timeout: float,
         **fedavg: Any,
     ) -> None:
-        fedavg = with_checked_numbers({"seed": seed, **fedavg})
+        ours = {"seed": seed, "quorum": quorum, "quorum_timeout": quorum_timeout}
+        fedavg = with_checked_numbers({**ours, **fedavg})
         self._seed: int = fedavg.pop("seed")
+        self._quorum: float = fedavg.pop("quorum")
+        self._quorum_timeout: float = fedavg.pop("quorum_timeout")
         for name in ("train_metrics_aggr_fn", "evaluate_metrics_aggr_fn"):
             fedavg[name] = fedavg.get(name) or median_metrics
         super().__init__(**fedavg)
@@ -74,6 +86,11 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         self._evaluate_config = ConfigRecord()
         self._request: Request | None = None
         self._sent: list[Message] = []
+        self._expected = 0
+        """How many should answer what was sent."""
+        self._again: Callable[[], Iterable[Message]] = lambda: []
+        """The same exchange once more."""
+        self._longest_wait = 0.0
 
     def start(
         self,
@@ -90,6 +107,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
             raise SettingError("grid", type(grid).__name__, "must be the Grid of a ServerApp")
         num_rounds = with_checked_numbers({"num_rounds": num_rounds})["num_rounds"]
         federation = self._federation = self._begun(initial_arrays)
+        grid = bounded(grid, federation.limits)
         self._result, self._done, self._timeout = ClusteredResult(), 0, timeout
         self._evaluate_config = ConfigRecord(dict(evaluate_config or {}))
         if self._saved is not None and self._saved.exists:
@@ -108,15 +126,18 @@ class AlgorithmInFedAvgsPlace(FedAvg):
                 before.evaluate_metrics_serverapp[number + done] = found
             return found
 
-        found = super().start(
-            grid,
-            federation.largest() if done else initial_arrays,
-            num_rounds - done,
-            timeout,
-            train_config,
-            evaluate_config,
-            evaluated if evaluate_fn else None,
-        )
+        try:
+            found = super().start(
+                grid,
+                federation.largest() if done else initial_arrays,
+                num_rounds - done,
+                timeout,
+                train_config,
+                evaluate_config,
+                evaluated if evaluate_fn else None,
+            )
+        except TooFewAnswers as problem:
+            raise FederationError(f"{problem}; {self._how_to_go_on()}") from None
         if self._saved is not None:
             self._saved.remove()
         result = replace(before, arrays=found.arrays)
@@ -131,15 +152,23 @@ class AlgorithmInFedAvgsPlace(FedAvg):
             return []
         if self._federation is None:
             self._federation = self._begun(arrays)
-        federation, run = self._federation, self._federation.run
         number = config[ROUND] = server_round + self._done
-        run.outcome = Round(number)
-        online, exchange = self._nodes_of(grid), self._exchange_on(grid)
+        ask = partial(self._train_messages, self._federation, number, config, grid)
+        return self._asked(ask, grid)
+
+    def _train_messages(
+        self, federation: ForeignFederation, number: int, config: ConfigRecord, grid: Grid
+    ) -> list[Message]:
+        run = federation.run
+        if run.outcome.number != number:
+            run.outcome = Round(number)
+        online, exchange = self._nodes_of(grid, number), self._exchange_on(grid)
         federation.welcome(online, config, exchange)
         present = federation.present(online)
         size = max(int(len(present) * self.fraction_train), self.min_train_nodes)
         run.sampling = min(1.0, size / max(1, len(present)))
         request = run.algorithm.ask(run.state, number, run.draw(number, present)[0])
+        self._expected = run.expected(number, request)
         to_evaluate = ConfigRecord({**self._evaluate_config, ROUND: number})
         self._request = federation.answerable(request, to_evaluate, exchange)
         self._sent = federation.messages(self._request, config, "train")
@@ -149,13 +178,12 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
         """Let the algorithm learn; sum up the metrics of the replies that count."""
-        federation, request = self._federation, self._request
-        if federation is None or request is None:
+        federation = self._federation
+        if federation is None or self._request is None:
             return None, None
         number = server_round + self._done
-        found = federation.received(self._sent, replies)
-        if number == 1:
-            federation.begin(request, found)
+        found = self._enough(replies, partial(self._trained, federation))
+        request = self._request
         if not found.usable:
             _log.warning("round %d: no usable reply, all models stay", number)
             return federation.largest(), None
@@ -164,6 +192,12 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         self._result.train_metrics_clientapp[number] = metrics
         return federation.largest(), metrics
 
+    def _trained(self, federation: ForeignFederation, replies: Iterable[Message]) -> ForeignReplies:
+        assert self._request is not None
+        found = federation.received(self._sent, replies)
+        federation.check_answers(self._request, found, self._expected)
+        return found
+
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> list[Message]:
@@ -171,15 +205,21 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         self._sent = []
         if self.fraction_evaluate == 0.0 or self._federation is None:
             return []
-        federation = self._federation
         number = config[ROUND] = server_round + self._done
-        request = federation.run.to_evaluate(federation.present(self._nodes_of(grid)))
-        asked = len(request.clients)
-        size = max(int(asked * self.fraction_evaluate), self.min_evaluate_nodes)
-        drawn = stream(self._seed, "evaluation", number).permutation(asked)[:size]
+        ask = partial(self._evaluate_messages, self._federation, number, config, grid)
+        return self._asked(ask, grid)
+
+    def _evaluate_messages(
+        self, federation: ForeignFederation, number: int, config: ConfigRecord, grid: Grid
+    ) -> list[Message]:
+        request = federation.run.to_evaluate(federation.present(self._nodes_of(grid, number)))
+        present = len(request.clients)
+        size = max(int(present * self.fraction_evaluate), self.min_evaluate_nodes)
+        drawn = stream(self._seed, "evaluation", number).permutation(present)[:size]
         drawn.sort()
         assert request.which is not None
         request = replace(request, clients=request.clients[drawn], which=request.which[drawn])
+        self._expected = federation.run.of_all(len(drawn), present)
         self._sent = federation.messages(request, config, "evaluate")
         return self._sent
 
@@ -187,17 +227,42 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         self, server_round: int, replies: Iterable[Message]
     ) -> MetricRecord | None:
         """Sum up what the clients report; the round is over."""
-        if self._federation is None:
+        federation = self._federation
+        if federation is None:
             return None
         number, metrics = server_round + self._done, None
         if self._sent:
-            found = self._federation.received(self._sent, replies, evaluation=True)
+            found = self._enough(replies, partial(self._evaluated, federation))
             nodes = [reply.node for reply in found.usable]
             metrics = found.summary(nodes, self.evaluate_metrics_aggr_fn, self.weighted_by_key)
             self._result.evaluate_metrics_clientapp[number] = metrics
         if self._saved is not None:
-            self._saved.save(self._federation.run, number, self._result)
+            self._saved.save(federation.run, number, self._result)
         return metrics
+
+    def _evaluated(
+        self, federation: ForeignFederation, replies: Iterable[Message]
+    ) -> ForeignReplies:
+        found = federation.received(self._sent, replies, evaluation=True)
+        federation.check_evaluation(len(self._sent), found, self._expected)
+        return found
+
+    def _asked(self, ask: Callable[[], list[Message]], grid: Grid) -> list[Message]:
+        """The messages of an exchange, which can be had once more."""
+        self._longest_wait = 0.0 if getattr(grid, "immediate", False) else self._quorum_timeout
+        self._again = lambda: grid.send_and_receive(ask(), timeout=self._timeout)
+        return self._until_enough(ask)
+
+    def _enough(
+        self, replies: Iterable[Message], check: Callable[[Iterable[Message]], ForeignReplies]
+    ) -> ForeignReplies:
+        """What a check makes of these replies or, while they are too few, of new ones."""
+        came = [replies]
+        return self._until_enough(lambda: check(came.pop() if came else self._again()))
+
+    def _until_enough(self, attempt: Callable[[], _Result]) -> _Result:
+        assert self._federation is not None
+        return until_enough(self._federation.run, attempt, self._longest_wait)
 
     def _begun(self, arrays: ArrayRecord) -> ForeignFederation:
         if not isinstance(arrays, ArrayRecord):
@@ -208,7 +273,9 @@ class AlgorithmInFedAvgsPlace(FedAvg):
             )
         named = {name: array.numpy() for name, array in arrays.items()}
         try:
-            run: AlgorithmRun[Any] = AlgorithmRun(self._algorithm, named, seed=self._seed)
+            run: AlgorithmRun[Any] = AlgorithmRun(
+                self._algorithm, named, seed=self._seed, quorum=self._quorum
+            )
             if not np.isfinite(run.initial).all():
                 raise ValueError("an entry is not finite")
         except ValueError as problem:
@@ -221,12 +288,24 @@ class AlgorithmInFedAvgsPlace(FedAvg):
     def _exchange_on(self, grid: Grid) -> Exchange:
         return lambda messages: grid.send_and_receive(messages, timeout=self._timeout)
 
-    def _nodes_of(self, grid: Grid) -> set[int]:
-        """All nodes, once there are enough."""
+    def _nodes_of(self, grid: Grid, number: int) -> set[int]:
+        """All nodes, once there are enough; after round 1 they are not waited for without end."""
         online = set(grid.get_node_ids())
+        give_up = monotonic() + (self._longest_wait if number > 1 else inf)
         if len(online) < self.min_available_nodes:
             _log.info("waiting for %d nodes, %d are here", self.min_available_nodes, len(online))
         while len(online) < self.min_available_nodes:
+            if monotonic() >= give_up:
+                raise FederationError(
+                    f"round {number}: {len(online)} nodes are here, "
+                    f"min_available_nodes={self.min_available_nodes}; waited for "
+                    f"quorum_timeout={self._longest_wait:g} s; {self._how_to_go_on()}"
+                )
             sleep(_WAIT)
             online = set(grid.get_node_ids())
         return online
+
+    def _how_to_go_on(self) -> str:
+        if self._saved is not None and self._saved.exists:
+            return f"the next start goes on from {self._saved.file}"
+        return "with checkpoint=FOLDER the next start would go on"

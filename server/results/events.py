@@ -22,6 +22,10 @@ class RoundFinished:
     """How good the federation is by every score there is; None: not known in this round."""
     used: int
     rejected: int
+    kept: int
+    """Models that stayed as they were because too few of their clients replied."""
+    repeats: int
+    """How often it was tried in vain before."""
     bytes_down: int
     bytes_up: int
     seconds: float

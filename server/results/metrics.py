@@ -59,7 +59,7 @@ def summarise(
     `found` is what the algorithm found out about clients and clusters, if it did.
     """
     assert recorder.last is not None
-    seen = recorder.seen
+    seen, traffic = recorder.seen, recorder.traffic
     curves = {
         score.name: [event.scores[score.name] for event in recorder.events]
         for score in recorder.scores
@@ -109,12 +109,18 @@ def summarise(
         },
         "replies": {
             "used": sum(event.used for event in recorder.events),
+            "kept": sum(event.kept for event in recorder.events),
             "rejected": dict(sorted(rejected.items())),
             "rejected_clients": {
                 "unknown" if client is None else str(client): dict(sorted(reasons.items()))
                 for client, reasons in sorted(
                     recorder.rejected.items(), key=lambda item: (item[0] is None, item[0] or 0)
                 )
+            },
+            "evaluations": {
+                "asked": traffic.evaluations_asked,
+                "used": traffic.evaluations_used,
+                "rejected": dict(sorted(recorder.evaluations_rejected.items())),
             },
         },
         "participation": participation,
@@ -123,6 +129,7 @@ def summarise(
         "bytes": {
             "down": sum(event.bytes_down for event in recorder.events),
             "up": sum(event.bytes_up for event in recorder.events),
+            "received": traffic.bytes or None,
         },
         "warnings": [
             *warnings_of(settings),

@@ -34,6 +34,12 @@ def participation_of(recorder: Recorder, quarantined: list[int]) -> dict[str, An
         "rounds_missed": away,
         "returned": {str(client): rounds for client, rounds in sorted(recorder.returned.items())},
         "kept_model": {str(cluster): rounds for cluster, rounds in sorted(recorder.kept.items())},
+        "tried_again": {str(e.round): e.repeats for e in recorder.events if e.repeats},
+        "exchanges": {
+            "asked": recorder.traffic.asked,
+            "introduced": recorder.traffic.introduced,
+            "unused": recorder.traffic.unused,
+        },
         "resumed_before_round": recorder.resumed,
     }
 
@@ -75,6 +81,9 @@ def notices_of(participation: dict[str, Any]) -> list[str]:
     for cluster, rounds in kept.items():
         when = f"round{'s' if len(rounds) > 1 else ''} {some_of(rounds)}"
         found.append(f"cluster {cluster} kept its model in {when}: too few replies")
+    if again := participation["tried_again"]:
+        when = f"round{'s' if len(again) > 1 else ''} {some_of(again)}"
+        found.append(f"too few clients answered in {when} at first: tried again")
     for number in participation["resumed_before_round"]:
         found.append(f"the run was resumed from its checkpoint before round {number}")
     return found

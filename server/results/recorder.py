@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
@@ -26,7 +26,9 @@ class RoundRecord:
     dropped: Mapping[str, int]
     """How many values of a metric were none that it can have."""
     messages: int
+    traffic: "Traffic"
     rejected: tuple[tuple[int | None, str], ...]
+    evaluations_rejected: tuple[tuple[int | None, str], ...]
     joined: tuple[int, ...]
     returned: tuple[int, ...]
     kept: tuple[int, ...]
@@ -34,6 +36,22 @@ class RoundRecord:
     """By what they were spent on."""
     resumed: bool
     """Whether it was the first one after a resume."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What was asked and what came, in numbers: of a round, or of all."""
+
+    asked: int = 0
+    introduced: int = 0
+    unused: int = 0
+    bytes: int = 0
+    evaluations_asked: int = 0
+    evaluations_used: int = 0
+
+    def __add__(self, other: "Traffic") -> "Traffic":
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Traffic(*(one + another for one, another in pairs))
 
 
 class Recorder:
@@ -55,6 +73,8 @@ class Recorder:
         self.events: list[RoundFinished] = []
         self.dropped: Counter[str] = Counter()
         self.messages = 0
+        self.traffic = Traffic()
+        self.evaluations_rejected: Counter[str] = Counter()
         self.rejected: dict[int | None, Counter[str]] = defaultdict(Counter)
         self.joined: dict[int, int] = {}
         self.returned: dict[int, list[int]] = {}
@@ -87,6 +107,8 @@ class Recorder:
             scores={score.name: score(seen) for score in self.scores},
             used=0 if outcome.replies is None else len(outcome.replies),
             rejected=len(outcome.rejected),
+            kept=len(outcome.kept),
+            repeats=outcome.repeats,
             bytes_down=outcome.bytes_down,
             bytes_up=outcome.bytes_up,
             seconds=exchange + aggregation,
@@ -96,6 +118,15 @@ class Recorder:
             losses=_loss_per_model(seen),
             dropped=dropped,
             messages=outcome.sent,
+            traffic=Traffic(
+                asked=outcome.asked,
+                introduced=outcome.introduced,
+                unused=outcome.unused,
+                bytes=outcome.bytes_received,
+                evaluations_asked=outcome.evaluations_asked,
+                evaluations_used=len(outcome.evaluations),
+            ),
+            evaluations_rejected=tuple(outcome.evaluations_rejected),
             rejected=tuple(outcome.rejected),
             joined=tuple(outcome.joined),
             returned=tuple(outcome.returned),
@@ -126,6 +157,8 @@ class Recorder:
         self.losses.append(record.losses)
         self.dropped.update(record.dropped)
         self.messages += record.messages
+        self.traffic += record.traffic
+        self.evaluations_rejected.update(reason for _, reason in record.evaluations_rejected)
         for client, reason in record.rejected:
             self.rejected[client][reason] += 1
         self.joined |= dict.fromkeys(record.joined, number)

@@ -41,7 +41,7 @@ _CLUSTER_COLUMNS = (
     "client", "assigned", "true", "byzantine", "trimmed", "x", "y", "joined", "quarantined",
     "excluded",
 )  # fmt: skip
-_COUNTED = ("used", "rejected", "bytes_down", "bytes_up", "seconds")
+_COUNTED = ("used", "rejected", "kept", "repeats", "bytes_down", "bytes_up", "seconds")
 
 
 def remove_results(folder: Path) -> None:

@@ -31,15 +31,16 @@ from functools import partial
 from statistics import median
 
 import httpx
-from flwr.app import Message
+from flwr.app import ConfigRecord, Message
 from flwr.serverapp import Grid
 
 from tagma.flower_private import ErrorCode, answer_to
 from tagma.grid_wrapper import PassingGrid
+from tagma.message_limits import Intake, Limits
 from tagma.server.transport.flower_superlink import ObjectPushError
 from tagma.server.transport.reply_fetcher import Fetcher
 from tagma.server.transport.superlink_calls import Link
-from tagma.wire import work_of
+from tagma.wire import CONFIG, WORK
 
 _SHORTEST, _LONGEST, _GROWTH = 0.05, 0.25, 1.2
 _SILENCE, _SLOWER = 20.0, 3.0
@@ -66,7 +67,9 @@ class _Question:
 
     @property
     def kind(self) -> str:
-        return work_of(self.message)
+        config = self.message.content.get(CONFIG)
+        named = config.get(WORK) if isinstance(config, ConfigRecord) else None
+        return str(named or self.message.metadata.message_type)  # other apps have no such name
 
     @property
     def node(self) -> int:
@@ -76,8 +79,8 @@ class _Question:
 class PatientGrid(PassingGrid):
     """Another Grid with `send_and_receive` made of its push and pull.
 
-    `lossy` tells whether it may lose messages, as all do that have a network in them. Replies of
-    more than `largest` bytes are errors.
+    `lossy` tells whether it may lose messages, as all do that have a network in them. Replies
+    beyond `limits` are errors.
     """
 
     def __init__(
@@ -85,12 +88,12 @@ class PatientGrid(PassingGrid):
         grid: Grid,
         *,
         lossy: bool,
-        largest: float = math.inf,
+        limits: Limits | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         super().__init__(grid)
         self._lossy = lossy
-        self._largest = largest
+        self.intake = Intake(limits)
         self._sleep = sleep
         self._link = Link(grid, sleep)
         self._took: dict[str, dict[int, float]] = defaultdict(dict)
@@ -119,14 +122,14 @@ class PatientGrid(PassingGrid):
             for name, message in zip(self._push(messages), messages, strict=True)
             if name
         }
-        fetcher = Fetcher(self._grid, self._link, self._largest)
+        fetcher = Fetcher(self._grid, self._link, self.intake.limits)
         replies: list[Message] = []
         pause = _SHORTEST
         while waiting and time.monotonic() < deadline:
             self._sleep(pause)
             pause = min(_GROWTH * pause, _LONGEST)
             first_of = {name: first for first in waiting for name in waiting[first].names}
-            for reply in fetcher.look(list(first_of)):
+            for reply in map(self.intake.take, fetcher.look(list(first_of))):
                 name = reply.metadata.reply_to_message_id
                 first = first_of.get(name)
                 question = waiting.get(first or "")

@@ -40,9 +40,9 @@ def test_a_round_says_its_work_and_its_first_score(clock, capsys):
     with ProgressBar("rounds") as bar:
         clock[0] = 11.0
         scores = {"accuracy": 0.5, "loss": 2.0}
-        bar.round(RoundFinished(1, 21, "local_model", scores, 20, 0, 9, 9, 0.1))
+        bar.round(RoundFinished(1, 21, "local_model", scores, 20, 0, 0, 0, 9, 9, 0.1))
         clock[0] = 22.0
-        bar.round(RoundFinished(2, 21, "gradient", {"accuracy": None}, 20, 0, 9, 9, 0.1))
+        bar.round(RoundFinished(2, 21, "gradient", {"accuracy": None}, 20, 0, 0, 0, 9, 9, 0.1))
     first, second = capsys.readouterr().err.splitlines()
     assert first == "rounds: 1/21  local models, accuracy 0.5000"
     assert second == "rounds: 2/21  gradients, about 3 min left"

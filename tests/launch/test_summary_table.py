@@ -26,6 +26,7 @@ def metrics(quarantined=(), error=0.04, oracle=0.03, **more):
         "oracle_without_byzantine": True,
         "oracle_suspect": False,
         "replies": {"rejected": {}},
+        "participation": {"kept_model": {}, "tried_again": {}},
         "messages": 60,
         "bytes": {"down": 2400, "up": 1_920_000},
         "screening": {"quarantined": list(quarantined), "excluded": []},
@@ -84,6 +85,15 @@ def test_many_clients_in_quarantine_are_counted_and_some_named(monkeypatch):
 )
 def test_the_error_stands_beside_an_oracle_that_is_a_yardstick(monkeypatch, changes, words):
     assert words in " ".join(printed(monkeypatch, metrics(**changes)).split())
+
+
+def test_clusters_that_kept_their_model_and_rounds_tried_again_are_named(monkeypatch):
+    missed = {"kept_model": {"0": [3, 4], "2": [5]}, "tried_again": {"7": 2}}
+    lines = [" ".join(line.split()) for line in printed(
+        monkeypatch, metrics(participation=missed)
+    ).splitlines()]  # fmt: skip
+    assert "clusters that kept their model 2 (0, 2)" in lines
+    assert "rounds tried again 1 (7)" in lines
 
 
 def test_an_oracle_that_was_not_run_has_no_row(monkeypatch):

@@ -38,7 +38,8 @@ def run(folder, *overrides, dies_in=None, digits=None):
         return client_app(message, context)
 
     settings = compose([*(digits or [*SMALL, "rounds=5"]), *overrides])
-    grid = InProcessGrid(client, 20, join_overrides(settings.overrides))
+    clients = settings.choice("task")["clients"]
+    grid = InProcessGrid(client, clients, join_overrides(settings.overrides))
     run_federation(grid, settings, folder, [])
 
 

@@ -108,7 +108,9 @@ def test_partial_labels_for_another_number_of_clusters_are_refused(run_small):
 
 
 def test_events_survive_the_way_through_a_log(capsys):
-    event = RoundFinished(2, 21, "gradient", {"accuracy": 0.125, "loss": None}, 99, 1, 80, 40, 0.5)
+    event = RoundFinished(
+        2, 21, "gradient", {"accuracy": 0.125, "loss": None}, 99, 1, 0, 0, 80, 40, 0.5
+    )
     print_event(event)
     assert parse_event(capsys.readouterr().out.strip()) == event
     assert parse_event("nothing of interest") is None

@@ -5,14 +5,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord
 from safetensors.numpy import load_file
 
 from tagma.client.app import app as client_app
 from tagma.errors import FederationError
 from tagma.exchange import CHOICE
 from tagma.launch.engines.inprocess_grid import InProcessGrid
-from tagma.layout import Layout
 from tagma.server.federation import run_federation
 from tagma.server.results.run_folder import read_metrics
 from tagma.server.rounds import RoundsPlan, play
@@ -21,128 +20,12 @@ from tagma.settings import compose, join_overrides
 from tagma.strategies.flower import AlgorithmStrategy
 from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
-from tagma.wire import ARRAYS, CLIENT, EXAMPLES, METRICS, pack, round_of
+from tagma.wire import ARRAYS, CLIENT, METRICS, round_of
 from tests.algorithms import ALGORITHMS, TINY
+from tests.hostile import CHOICES, WAYS, empty, error, fail, nothing, put, put_vector, say
 
 ODD = 7
 """The client that misbehaves."""
-MODEL = "coefficients"
-"""The one array of these tasks' models."""
-
-
-def fail(reply):
-    raise RuntimeError("out of memory")
-
-
-def leave(reply):
-    raise SystemExit(0)
-
-
-def nothing(reply):
-    return None
-
-
-def error(reply):
-    return Message(error=Error(2, "gone"), metadata=reply.metadata)
-
-
-def empty(reply):
-    reply.content = RecordDict()
-    return reply
-
-
-def put(name, record):
-    """A change of a reply: another record, or none."""
-
-    def change(reply):
-        if record is None:
-            del reply.content[name]
-        else:
-            reply.content[name] = record
-        return reply
-
-    return change
-
-
-def put_array(array, name=MODEL):
-    return put(ARRAYS, ArrayRecord({name: array}))
-
-
-def put_vector(*entries):
-    vector = np.array(entries, dtype=float)
-    return put_array(pack(Layout.of({MODEL: vector}), vector)[MODEL])
-
-
-def extra_array(reply):
-    reply.content[ARRAYS]["more"] = reply.content[ARRAYS][MODEL]
-    return reply
-
-
-def truncated(reply):
-    reply.content[ARRAYS][MODEL].data = reply.content[ARRAYS][MODEL].data[:-1]
-    return reply
-
-
-def say(name, value):
-    """A change of a reply: another number, or what is none; None: it is missing."""
-
-    def change(reply):
-        reply.content[METRICS]._data.pop(name, None)
-        if value is not None:
-            reply.content[METRICS]._data[name] = value
-        return reply
-
-    return change
-
-
-def bytes_of(data, stype="numpy.ndarray"):
-    return Array("float64", (3,), stype, data)
-
-
-GOOD = Array(np.ones(3)).data
-WAYS = {
-    "raises": (fail, "error"),
-    "exits": (leave, "error"),
-    "returns nothing": (nothing, "error"),
-    "error reply": (error, "error"),
-    "empty": (empty, "unexpected records"),
-    "extra record": (put("more", MetricRecord({"x": 1.0})), "unexpected records"),
-    "no arrays": (put(ARRAYS, None), "unexpected records"),
-    "no metrics": (put(METRICS, None), "unexpected records"),
-    "other type": (put(ARRAYS, MetricRecord({"x": 1.0})), "unexpected records"),
-    "settings for metrics": (put(METRICS, ConfigRecord({EXAMPLES: 20})), "unexpected records"),
-    "extra array": (extra_array, "unexpected records"),
-    "no array": (put(ARRAYS, ArrayRecord()), "unexpected records"),
-    "other name": (put_array(Array(np.ones(3)), "weights"), "unexpected records"),
-    "nan": (put_vector(1.0, np.nan, 0), "not finite"),
-    "infinite": (put_vector(1.0, -np.inf, 0), "not finite"),
-    "overflowing": (put_vector(1e200, 1e200, 1e200), "not finite"),
-    "short": (put_vector(1.0, 1.0), "wrong shape"),
-    "no entries": (put_vector(), "wrong shape"),
-    "matrix": (put_array(Array(np.ones((3, 1)))), "wrong shape"),
-    "integers": (put_array(Array(np.ones(3, dtype=int))), "wrong dtype"),
-    "other precision": (put_array(Array(np.ones(3, dtype=np.float32))), "wrong dtype"),
-    "pickled": (put_array(bytes_of(GOOD, stype="pickle")), "wrong dtype"),
-    "junk": (put_array(bytes_of(b"junk")), "malformed bytes"),
-    "truncated": (truncated, "malformed bytes"),
-    "lying header": (put_array(bytes_of(Array(np.ones((3, 1))).data)), "malformed bytes"),
-    "no examples": (say(EXAMPLES, None), "no number of examples"),
-    "fewer than none": (say(EXAMPLES, -5), "no number of examples"),
-    "half an example": (say(EXAMPLES, 0.5), "no number of examples"),
-    "more than all": (say(EXAMPLES, 2**53), "no number of examples"),
-    "negative client": (say(CLIENT, -1), "no client number"),
-    "client of a list": (say(CLIENT, [1, 2]), "no client number"),
-}
-CHOICES = {
-    "no choice": None,
-    "of nothing": float("nan"),
-    "of infinity": float("inf"),
-    "of none": -1,
-    "of too many": 2,
-    "of a half": 0.5,
-    "of several": [0, 1],
-    "of words": "0",
-}
 IFCA = {name: (say(CHOICE, value), "no usable choice") for name, value in CHOICES.items()}
 
 EVERY_ROUND = frozenset({1, 2, 3})
@@ -303,11 +186,11 @@ def test_what_was_dropped_is_counted_in_the_metrics(rounds, used, run_small, tmp
     expected = models(tmp_path)
     metrics = run_small(client=odd_client(NAN, rounds))
     assert np.array_equal(models(tmp_path), expected)
-    assert metrics["replies"] == {
-        "used": used,
-        "rejected": {"not finite": 1},
-        "rejected_clients": {str(ODD): {"not finite": 1}},
-    }
+    found = metrics["replies"]
+    assert metrics["participation"]["exchanges"]["asked"] == used + 1
+    assert found["used"] == used
+    assert found["rejected"] == {"not finite": 1}
+    assert found["rejected_clients"] == {str(ODD): {"not finite": 1}}
 
 
 def test_a_client_that_never_had_a_place_is_as_good_as_absent(run_small, tmp_path):
@@ -354,6 +237,8 @@ def test_losses_that_are_no_numbers_are_left_out(loss, run_small):
 def test_evaluations_that_are_broken_are_left_out(change, run_small):
     metrics = run_small(client=reporting(change, ODD))
     assert np.isfinite(metrics["client_loss"]).all()
+    found = metrics["replies"]["evaluations"]
+    assert (found["asked"], found["used"], sum(found["rejected"].values())) == (20, 19, 1)
 
 
 def test_byzantine_clients_cannot_make_the_reported_loss_infinite(run_small):
@@ -386,13 +271,14 @@ def test_a_client_cannot_answer_for_another(run_small, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("strategy", "what"), [("three_stage", "local model"), ("fedavg", "update"), ("ifca", "update")]
+    ("strategy", "what"),
+    [("three_stage", "local models"), ("fedavg", "updates"), ("ifca", "updates")],
 )
 def test_no_usable_reply_at_all_is_a_clear_error(strategy, what, run_small):
     def client(message, context):
         raise RuntimeError
 
-    with pytest.raises(FederationError, match=rf"no client sent a usable {what} \(RuntimeError"):
+    with pytest.raises(FederationError, match=rf"usable {what} of 0 of 20 clients \(20 RuntimeE"):
         run_small(f"strategy={strategy}", client=client)
 
 

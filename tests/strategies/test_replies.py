@@ -8,6 +8,7 @@ from flwr.common.constant import ErrorCode
 from tagma.exchange import Expected
 from tagma.flower_private import be_server, name_message
 from tagma.layout import Layout
+from tagma.message_limits import refuse
 from tagma.strategies.replies import check_metrics, check_replies
 from tagma.wire import ARRAYS, CLIENT, EXAMPLES, METRICS, pack
 
@@ -256,19 +257,20 @@ def evaluation(node, **metrics):
     return Message(RecordDict({METRICS: numbers(**metrics)}), reply_to=instruction(node))
 
 
-def test_of_evaluations_the_usable_numbers_are_kept_and_the_rest_is_left_out():
-    found = check_metrics(
-        SENT,
-        [
-            evaluation(3, loss=0.5, accuracy=1),
-            evaluation(3, loss=0.1),
-            evaluation(4, loss=0.1),
-            evaluation(
-                5, loss=np.nan, a=np.inf, b=10**400, c=[1.0], d="x", e=True, f=1.7e308, g=-2.0
-            ),
-            Message(Error(2, "gone"), reply_to=instruction(9)),
-        ],
+def measured(*replies):
+    found, rejections = check_metrics(SENT, replies)
+    return {reply.node: reply.extras for reply in found}, [(r.node, r.reason) for r in rejections]
+
+
+def test_of_evaluations_the_usable_numbers_are_kept_and_the_rest_is_counted():
+    found, rejections = measured(
+        evaluation(3, loss=0.5, accuracy=1),
+        evaluation(3, loss=0.1),
+        evaluation(4, loss=0.1),
+        evaluation(5, loss=np.nan, a=np.inf, b=10**400, c=[1.0], d="x", e=True, f=1.7e308, g=-2.0),
+        Message(Error(2, "gone"), reply_to=instruction(9)),
     )
+    assert rejections == [(9, "error"), (3, "duplicate"), (4, "unsolicited")]
     assert found == {
         3: {EXAMPLES: 10, "loss": 0.5, "accuracy": 1},
         5: {EXAMPLES: 10, "g": -2.0},
@@ -291,9 +293,51 @@ def test_a_metric_whose_name_no_log_could_show_is_left_out(name):
 def test_a_node_cannot_report_the_metrics_of_another():
     spoof = evaluation(3, loss=9.0)
     spoof.metadata.__dict__["_src_node_id"] = 9
-    assert check_metrics(SENT, [spoof, evaluation(3, loss=0.5)])[3]["loss"] == 0.5
+    found, rejections = measured(spoof, evaluation(3, loss=0.5))
+    assert found[3]["loss"] == 0.5
+    assert (9, "unsolicited") in rejections
 
 
 def test_of_very_many_metrics_only_some_are_looked_at():
-    many = {f"m{number}": float(number) for number in range(10_000)}
-    assert len(check_metrics(SENT, [evaluation(3, **many)])[3]) == 64
+    many = {f"m{number}": float(number) for number in range(1000)}
+    assert len(measured(evaluation(3, **many))[0][3]) == 64
+
+
+class Unreadable(MetricRecord):
+    def get(self, key, default=None):
+        raise RuntimeError
+
+
+def answered_by(reply, name):
+    reply.metadata.__dict__["_reply_to_message_id"] = name
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "reason"),
+    [
+        (lambda: evaluation(3, **{f"m{n}": 1.0 for n in range(2000)}), "too large"),
+        (lambda: with_records(evaluation(3), more=MetricRecord()), "unexpected records"),
+        (lambda: with_records(evaluation(3), **{METRICS: Unreadable()}), "malformed"),
+        (lambda: with_records(evaluation(3), **{METRICS: ArrayRecord()}), "unexpected records"),
+        (lambda: evaluation(3, client=-1), "no client number"),
+        (lambda: answered_by(evaluation(3), ["to-3"]), "no reply"),
+        (lambda: refused(evaluation(3)), "too large"),
+    ],
+)
+def test_an_evaluation_is_checked_as_any_other_reply(spoiled, reason):
+    found, rejections = measured(spoiled(), evaluation(5, loss=0.5))
+    assert found[5]["loss"] == 0.5
+    assert 3 not in found
+    assert (3, reason) in rejections
+
+
+def with_records(reply, **records):
+    for name, record in records.items():
+        reply.content[name] = record
+    return reply
+
+
+def refused(reply):
+    refuse(reply, "10 GB")
+    return reply

@@ -11,7 +11,9 @@ from tests.conftest import SMALL
 
 
 def test_a_log_that_begins_again_after_an_outage_tells_nothing_twice(capsys):
-    rounds = [RoundFinished(n, 4, "gradient", {"loss": 0.5}, 6, 0, 9, 9, 1.0) for n in (1, 2, 3)]
+    rounds = [
+        RoundFinished(n, 4, "gradient", {"loss": 0.5}, 6, 0, 0, 0, 9, 9, 1.0) for n in (1, 2, 3)
+    ]
     for event in rounds:
         print_event(event)
     first, second, third = capsys.readouterr().out.splitlines()

@@ -26,7 +26,7 @@ from tagma.server.results.run_folder import read_metrics
 from tagma.settings import Settings, compose
 from tests.conftest import SMALL
 
-EVENT = RoundFinished(1, 2, "local_model", {"estimation_error": 0.5}, 4, 1, 100, 50, 0.1)
+EVENT = RoundFinished(1, 2, "local_model", {"estimation_error": 0.5}, 4, 1, 0, 0, 100, 50, 0.1)
 
 
 class Recording(NoTracker):

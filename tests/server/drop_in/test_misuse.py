@@ -108,13 +108,27 @@ def test_broken_clients_do_not_stop_the_others(make, spoil, caplog):
     assert len(found.evaluate_metrics_clientapp) == 3
 
 
-def test_a_later_round_without_replies_keeps_the_model():
-    def change(client, number, model, metrics):
-        return None if number == 2 else (model, metrics)
+@pytest.mark.parametrize("make", [Robust, Clustered])
+def test_a_later_round_without_replies_is_not_done(make, tmp_path):
+    failing = {2}
 
-    found = Robust().start(grid_of(change=change), initial(), num_rounds=2)
-    before = Robust().start(grid_of(), initial(), num_rounds=1)
-    assert weight_of(found.arrays) == pytest.approx(weight_of(before.arrays))
+    def change(client, number, model, metrics):
+        return None if number in failing else (model, metrics)
+
+    def start(**more):
+        return make(checkpoint=tmp_path, **more).start(
+            grid_of(change=change), initial(), num_rounds=3
+        )
+
+    said = (
+        r"round 2: usable updates of 0 of 10 clients .*quorum=0\.5 needs 5; the next start goes on"
+    )
+    with pytest.raises(TagmaError, match=said):
+        start()
+    failing.clear()
+    found = start()
+    whole = make().start(grid_of(), initial(), num_rounds=3)
+    assert weight_of(found.arrays).tolist() == weight_of(whole.arrays).tolist()
 
 
 @pytest.mark.parametrize("make", [partial(Robust, "median"), Clustered])

@@ -1,5 +1,7 @@
 """Nodes that are late, away or back: the run goes on, says so, and the numbers are right."""
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -121,7 +123,8 @@ def test_a_client_that_was_away_keeps_its_cluster_and_is_not_asked_again(tmp_pat
 
 def test_many_that_were_away_are_a_line_for_each_number_of_rounds():
     missed = {str(client): 2 if client < 3 else 1 for client in range(15)} | {"15": 3}
-    nothing = {"took_no_part": [], "joined_late": {}, "kept_model": {}, "resumed_before_round": []}
+    nothing = {"took_no_part": [], "joined_late": {}, "kept_model": {}, "tried_again": {},
+               "resumed_before_round": []}  # fmt: skip
     assert notices_of(nothing | {"rounds_missed": missed, "quarantined": []}) == [
         "12 clients (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, ...) were away in 1 round",
         "3 clients (0, 1, 2) were away in 2 rounds",
@@ -133,13 +136,15 @@ def test_many_that_joined_late_or_kept_their_model_are_few_lines():
     joined = {str(client): 2 for client in range(12)} | {"12": 2, "13": 2, "14": 3}
     kept = {str(cluster): [2, 3] for cluster in range(40)}
     told = {"took_no_part": [], "joined_late": joined, "kept_model": kept,
-            "resumed_before_round": [], "rounds_missed": {}, "quarantined": [12, 13]}  # fmt: skip
+            "resumed_before_round": [], "tried_again": {"3": 2, "5": 1},
+            "rounds_missed": {}, "quarantined": [12, 13]}  # fmt: skip
     names = "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ..."
     assert notices_of(told) == [
         f"12 clients ({names}) joined in round 2 and have a cluster",
         "2 clients (12, 13) joined in round 2 and are in quarantine: no cluster's ball holds them",
         "client 14 joined in round 3 and has a cluster",
         f"40 clusters ({names}) kept their model in some rounds: too few replies",
+        "too few clients answered in rounds 3, 5 at first: tried again",
     ]
 
 
@@ -177,8 +182,11 @@ def test_a_cluster_with_too_few_replies_keeps_its_model_and_says_so(tmp_path):
         return client_app(message, context)
 
     here = dict.fromkeys(range(1, 9), NODE)
-    metrics, _ = run(tmp_path, here, "min_replies=6", client=silent)
+    metrics, _ = run(tmp_path, here, "min_replies=6", "quorum=0.2", client=silent)
     assert metrics["participation"]["kept_model"] == {"0": [3], "1": [3]}
+    assert metrics["replies"]["kept"] == 2
+    rows = list(csv.DictReader((tmp_path / "history.csv").open()))
+    assert [row["kept"] for row in rows] == ["0", "0", "2", "0"]
     errors = metrics["estimation_error_per_round"]
     assert errors[2] == errors[1]
     assert errors[3] != errors[2]

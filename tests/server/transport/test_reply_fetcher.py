@@ -1,22 +1,33 @@
 """One reply whose upload never ends, or is no reply at all, holds up no other."""
 
+import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import httpx
 import numpy as np
 import pytest
-from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.app.message import remove_content_from_message
+from flwr.app.message.arraychunk import ArrayChunk
 from flwr.common.serde import message_to_proto
-from flwr.proto.message_pb2 import PullObjectResponse
-from flwr.proto.runtime_pb2 import PullAppMessagesResponse
-from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects, get_object_tree
+from flwr.proto.message_pb2 import ObjectTree, PullObjectRequest, PullObjectResponse
+from flwr.proto.runtime_pb2 import PullAppMessagesRequest, PullAppMessagesResponse
+from flwr.supercore.inflatable.inflatable_object import (
+    get_all_nested_objects,
+    get_object_tree,
+    iterate_object_tree,
+)
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 from flwr.superlink.grid.http_grid import HttpGrid
 
+from tagma.layout import Layout
+from tagma.message_limits import BEYOND_LIMITS, BeyondLimitsError, Limits
 from tagma.server.transport.reply_fetcher import Fetcher
 from tagma.server.transport.superlink_calls import Link
+
+LIMITS = Limits.of(Layout.of({"b": np.zeros(9)}))
 
 
 class Client:
@@ -24,7 +35,7 @@ class Client:
 
     def __init__(self, ways):
         TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1
-        self.ways, self.objects, self.replies = list(ways), {}, {}
+        self.ways, self.objects, self.replies, self.trees = list(ways), {}, {}, {}
         self.names, self.pulled, self.confirmed = [], [], 0
         for node in range(len(ways)):
             question = Message(RecordDict(), node, "train")
@@ -40,6 +51,7 @@ class Client:
             for part, its in get_all_nested_objects(reply).items():
                 self.objects[part] = node, its
             self.replies[name] = reply
+            self.trees[name] = get_object_tree(reply)
             self.names.append(name)
 
     def PullMessages(self, request):  # noqa: N802
@@ -54,7 +66,7 @@ class Client:
             announced.append(proto)
         return PullAppMessagesResponse(
             messages_list=announced,
-            message_object_trees=[get_object_tree(reply) for _, reply in found],
+            message_object_trees=[self.trees[name] for name, _ in found],
         )
 
     def PullObject(self, request):  # noqa: N802
@@ -78,12 +90,12 @@ class Client:
         return SimpleNamespace()
 
 
-def fetching(*ways, largest=10_000):
+def fetching(*ways, limits=LIMITS):
     client = Client(ways)
     grid = HttpGrid(token="token")
     grid._client = client
     grid.set_run(Run.create_empty(run_id=1))
-    fetcher = Fetcher(grid, Link(grid), largest)
+    fetcher = Fetcher(grid, Link(grid), limits)
 
     def look(names=client.names):
         replies = fetcher.look(names)
@@ -140,10 +152,77 @@ def test_what_cannot_be_read_is_a_failure_of_its_node(way, reason):
     assert replies[0].content["a"]["node"] == 0
 
 
-def test_what_is_too_large_is_not_fetched_to_its_end():
-    client, look = fetching("well", largest=200)
-    assert "it is too large" in look()[0].error.reason
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (replace(LIMITS, array_bytes=100), "more than 100 bytes of arrays"),
+        (replace(LIMITS, other_bytes=200), "more than 200 bytes beside the arrays"),
+    ],
+)
+def test_what_is_too_large_is_not_fetched_to_its_end_and_forgotten(limits, said):
+    client, look = fetching("well", limits=limits)
+    error = look()[0].error
+    assert error.code == BEYOND_LIMITS
+    assert said in error.reason
     assert len(client.pulled) < len(client.objects)
+    assert client.confirmed == 1  # the SuperLink deletes it
+    assert look() == {}
+
+
+def test_a_million_parts_are_not_asked_for():
+    client, look = fetching("well")
+    tree = ObjectTree(object_id="0" * 64)
+    tree.children.extend([ObjectTree(object_id="1" * 64)] * 1_000_000)
+    client.trees[client.names[0]] = tree
+    error = look()[0].error
+    assert error.code == BEYOND_LIMITS
+    assert "parts or more" in error.reason
+    assert client.pulled == []
+
+
+def test_an_array_that_names_one_part_many_times_is_not_put_together():
+    """400 kB would become 8 GB."""
+    client, look = fetching("well")
+    chunk = ArrayChunk(bytes(400_000))
+    about = {"dtype": "float64", "shape": [1], "stype": "numpy.ndarray"}
+    body = json.dumps(about | {"arraychunk_ids": [0] * 20_000}).encode()
+    bomb = f"Array {chunk.object_id} {len(body)}".encode() + b"\x00" + body
+    (array,) = [name for name, (_, its) in client.objects.items() if isinstance(its, Array)]
+    (part,) = [n for n, (_, its) in client.objects.items() if isinstance(its, ArrayChunk)]
+    tree = client.trees[client.names[0]]
+    for node in iterate_object_tree(tree):
+        if node.object_id == part:
+            node.object_id = chunk.object_id
+    client.objects[chunk.object_id] = 0, chunk
+    client.objects[array] = 0, SimpleNamespace(deflate=lambda: bomb)
+    error = look()[0].error
+    assert error.code == BEYOND_LIMITS
+    assert error.reason.startswith("too large: 80003")
+
+
+def test_an_answer_that_is_longer_than_a_reply_can_be_is_not_read():
+    """A part comes in one piece, of up to 2 GB."""
+    read = []
+
+    class Body(httpx.SyncByteStream):
+        def __iter__(self):
+            read.append(True)
+            yield b""
+
+    def superlink(request):
+        length = str(2**31) if request.url.path.endswith("/pull-object") else "0"
+        return httpx.Response(200, headers={"content-length": length}, stream=Body())
+
+    grid = HttpGrid(token="token", insecure=True)
+    grid._runtime_client._client = httpx.Client(transport=httpx.MockTransport(superlink))
+    for _ in range(2):  # one of each exchange
+        Fetcher(grid, Link(grid), LIMITS)
+    assert len(grid._runtime_client._client.event_hooks["response"]) == 1
+    with pytest.raises(BeyondLimitsError, match="a part of 2147483648 bytes"):
+        grid._runtime_client.PullObject(PullObjectRequest())
+    assert not read
+    grid._runtime_client.PullMessages(PullAppMessagesRequest())
+    assert read
 
 
 def test_what_nobody_asked_for_is_not_fetched():
