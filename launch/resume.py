@@ -1,16 +1,20 @@
 """`tagma resume`: go on with a run that broke off, from its last checkpoint, on any engine."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tagma.errors import TagmaError
 from tagma.launch.command_line import CommandLine
 from tagma.launch.console import warn
-from tagma.launch.run import check, run_and_show
+from tagma.launch.run import check, lacks_report, run_and_show
 from tagma.override import key_of
-from tagma.run_settings import check_trust
-from tagma.server.checkpoint import load_checkpoint
+from tagma.run_log import RunLog, opened_log
+from tagma.run_settings import check_trust, settings_of_run
+from tagma.server.checkpoint import can_be_resumed, load_checkpoint
+from tagma.server.folder_lock import claimed
+from tagma.server.results.run_folder import LOG
 from tagma.settings import Settings, compose
 
 _HELP = """Go on with a run that broke off.
@@ -41,12 +45,21 @@ def main(arguments: list[str]) -> None:
     parser = CommandLine("resume", _HELP, overrides=True)
     parser.add_run_folder("of the run")
     read = parser.read(arguments)
-    settings = settings_to_resume(read.folder, read.overrides, trust=read.trust, notify=warn)
-    log = logging.FileHandler(read.folder / "run.log")
-    log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.getLogger().addHandler(log)
-    logging.getLogger().setLevel(logging.INFO)
-    run_and_show(settings, read.folder)
+    with to_be_resumed(read.folder):
+        settings = settings_to_resume(read.folder, read.overrides, trust=read.trust, notify=warn)
+        logging.getLogger().addHandler(RunLog(read.folder / LOG))
+        logging.getLogger().setLevel(logging.INFO)
+        run_and_show(settings, read.folder)
+
+
+@contextmanager
+def to_be_resumed(folder: Path) -> Iterator[None]:
+    """Hold the folder of a run that broke off; an error, and nothing touched, if it is none."""
+    if not can_be_resumed(folder) and not lacks_report(folder):
+        load_checkpoint(folder)
+    with claimed(folder):
+        opened_log(folder / LOG).close()
+        yield
 
 
 def settings_to_resume(
@@ -57,6 +70,10 @@ def settings_to_resume(
         key = key_of(text)
         if key.partition(".")[0] not in _MAY_CHANGE:
             raise TagmaError(f"{text}: cannot be changed in mid-run, only {', '.join(_MAY_CHANGE)}")
+    if not can_be_resumed(folder):
+        if given:
+            raise TagmaError(f"{folder}: all rounds are over; resume it without new settings")
+        return settings_of_run(folder, trust=trust, more=["resume=true"])
     checkpoint = load_checkpoint(folder)
     if checkpoint.warning:
         notify(checkpoint.warning)

@@ -42,14 +42,6 @@ def csv_rows(path: Path, required: bool = False) -> list[dict[str, str]]:
         ]
 
 
-def own_folder(path: Path) -> Path:
-    """A folder within one that somebody else may have made: there afterwards, and no link out."""
-    if path.is_symlink():
-        raise TagmaError(f"{path}: is a link; remove it, or copy the folder")
-    path.mkdir(exist_ok=True)
-    return path
-
-
 def write_page(folder: Path, page: str) -> Path:
     """`report.html`, at once and whole; a lone surrogate in what a client sent is replaced."""
     path = folder / "report.html"

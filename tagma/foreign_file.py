@@ -10,6 +10,8 @@ from typing import Any
 import psutil
 import yaml
 
+from tagma.errors import TagmaError
+
 MOST_TEXT = 2**28
 """Bytes of a table or of metrics."""
 MOST_YAML = 2**20
@@ -25,6 +27,14 @@ def plain_file(path: Path, most: int) -> Path:
         raise ValueError(f"{path.name} is no file of this folder")
     if (size := path.stat().st_size) > most:
         raise ValueError(f"{path.name} has {size} bytes, more than {most}")
+    return path
+
+
+def own_folder(path: Path) -> Path:
+    """A folder within one that somebody else may have made: there afterwards, and no link out."""
+    if path.is_symlink():
+        raise TagmaError(f"{path}: is a link; remove it, or copy the folder")
+    path.mkdir(exist_ok=True)
     return path
 
 

@@ -29,7 +29,7 @@ _REFERENCE = re.compile(r"\$\{(oc\.select:)?[\w.]+(,[\d.]+)?\}")
 _FILE_OF_OURS = re.compile(r"\[?[\w, ]*\]?")
 
 
-def settings_of_run(folder: Path, *, trust: bool = False) -> Settings:
+def settings_of_run(folder: Path, *, trust: bool = False, more: Sequence[str] = ()) -> Settings:
     """Those of a run folder, with the places where the run looked for the user's choices."""
     try:
         of_run = read_yaml(folder / ".hydra" / "hydra.yaml")["hydra"]["overrides"]
@@ -41,7 +41,7 @@ def settings_of_run(folder: Path, *, trust: bool = False) -> Settings:
         reason = " ".join(str(problem).split())
         raise TagmaError(f"{folder}: its settings in .hydra cannot be read ({reason})") from None
     check_trust(folder, overrides, trust=trust)
-    return compose(overrides)
+    return compose([*overrides, *more])
 
 
 def check_trust(folder: Path, overrides: Sequence[str], *, trust: bool) -> None:
