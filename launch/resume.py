@@ -10,11 +10,12 @@ from tagma.launch.command_line import CommandLine
 from tagma.launch.console import warn
 from tagma.launch.run import check, lacks_report, run_and_show
 from tagma.override import key_of
-from tagma.run_log import RunLog, opened_log
+from tagma.run_log import RunLog, check_log
 from tagma.run_settings import check_trust, settings_of_run
 from tagma.server.checkpoint import can_be_resumed, load_checkpoint
 from tagma.server.folder_lock import claimed
 from tagma.server.results.run_folder import LOG
+from tagma.server.run_identity import MAY_CHANGE, identity_of
 from tagma.settings import Settings, compose
 
 _HELP = """Go on with a run that broke off.
@@ -28,15 +29,6 @@ anew, for example where the rest runs or how long to wait:
   tagma resume my_results engine=inprocess
   tagma resume my_results round_timeout=60"""
 
-_MAY_CHANGE = (
-    "engine",
-    "rounds",
-    "round_timeout",
-    "start_timeout",
-    "checkpoint_every",
-    "oracle",
-    "tracking",
-)
 _OURS = ("resume", "output")
 
 
@@ -58,7 +50,7 @@ def to_be_resumed(folder: Path) -> Iterator[None]:
     if not can_be_resumed(folder) and not lacks_report(folder):
         load_checkpoint(folder)
     with claimed(folder):
-        opened_log(folder / LOG).close()
+        check_log(folder / LOG)
         yield
 
 
@@ -68,13 +60,16 @@ def settings_to_resume(
     """The settings of a run that broke off, with those that are given in their places; checked."""
     for text in given:
         key = key_of(text)
-        if key.partition(".")[0] not in _MAY_CHANGE:
-            raise TagmaError(f"{text}: cannot be changed in mid-run, only {', '.join(_MAY_CHANGE)}")
+        if key.partition(".")[0] not in MAY_CHANGE:
+            raise TagmaError(f"{text}: cannot be changed in mid-run, only {', '.join(MAY_CHANGE)}")
     if not can_be_resumed(folder):
         if given:
             raise TagmaError(f"{folder}: all rounds are over; resume it without new settings")
         return settings_of_run(folder, trust=trust, more=["resume=true"])
     checkpoint = load_checkpoint(folder)
+    if (folder / ".hydra").exists():
+        run = identity_of(settings_of_run(folder, trust=trust))
+        checkpoint = load_checkpoint(folder, lambda found: found.is_of(run))
     if checkpoint.warning:
         notify(checkpoint.warning)
     stored = [text for text in checkpoint.overrides if key_of(text) not in _OURS]

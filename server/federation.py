@@ -14,7 +14,12 @@ from tagma.arrays import Array
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.collusion import Collusion
 from tagma.errors import FederationError
-from tagma.server.checkpoint import CheckpointWriter, load_checkpoint, remove_checkpoints
+from tagma.server.checkpoint import (
+    Checkpoint,
+    CheckpointWriter,
+    load_checkpoint,
+    remove_checkpoints,
+)
 from tagma.server.folder_lock import only_writer
 from tagma.server.own_data import own_data_of
 from tagma.server.rehearsal import rehearsal_of
@@ -32,6 +37,7 @@ from tagma.server.results.run_folder import (
 )
 from tagma.server.results.score_choice import scores_of_run
 from tagma.server.rounds import RoundsPlan, play
+from tagma.server.run_identity import identity_of
 from tagma.server.wiring import absence_of, algorithm_of
 from tagma.settings import Settings
 from tagma.strategies.algorithm_run import AlgorithmRun
@@ -96,9 +102,8 @@ def conduct(
         checkpoint = None
         attack_memory: dict[int, Array] = {}
         if settings.resume:
-            checkpoint = load_checkpoint(folder)
+            checkpoint = load_checkpoint(folder, partial(_restore, settings, strategy, recorder))
             checkpoint.check(rounds=settings.rounds)
-            checkpoint.restore(strategy, recorder)
             attack_memory |= checkpoint.attack_memory
             if checkpoint.warning:
                 _log.warning(checkpoint.warning)
@@ -124,10 +129,10 @@ def conduct(
         with ExitStack() as files:
             listening.append(files.enter_context(closing(History(folder, scores, recorder.events))))
             listening += observers
-            if (every := settings.checkpoint_every) and resumable:
+            if settings.checkpoint_every and resumable:
                 writer = CheckpointWriter(
-                    folder, settings.overrides, recorder, strategy,
-                    every=every, after=checkpoint, attack_memory=attack_memory,
+                    folder, settings, recorder, strategy,
+                    after=checkpoint, attack_memory=attack_memory,
                 )  # fmt: skip
                 listening.append(files.enter_context(closing(writer)))
             play_all(strategy, plan)
@@ -139,6 +144,13 @@ def conduct(
         write_inputs(folder, task)
         write_metrics(folder, summarise(settings, recorder, known, engine))
         remove_checkpoints(folder)
+
+
+def _restore(
+    settings: Settings, strategy: AlgorithmRun[Any], recorder: Recorder, found: Checkpoint
+) -> None:
+    found.is_of(identity_of(settings))
+    found.restore(strategy, recorder)
 
 
 def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:

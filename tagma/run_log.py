@@ -21,6 +21,12 @@ class RunLog(logging.FileHandler):
         return opened_log(Path(self.baseFilename))
 
 
+def check_log(path: Path) -> None:
+    """One line of error if it is none of the folder's own files."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise TagmaError(f"{path}: is no file of this folder")
+
+
 def opened_log(path: Path) -> TextIO:
     """The file, for lines at its end; one line of error if it is none of the folder's own."""
     try:

@@ -51,6 +51,7 @@ class Clustered(AlgorithmInFedAvgsPlace):
             _algorithm(chosen, seed),
             seed=seed,
             checkpoint=checkpoint,
+            described=chosen,
             choose_by=choose_by,
             **fedavg,
         )

@@ -46,4 +46,11 @@ class Robust(AlgorithmInFedAvgsPlace):
             optimiser=AverageModels(step=1.0, local_steps=1),
             weights=weights or ("examples" if rule == "mean" else "equal"),
         )
-        super().__init__(algorithm, seed=seed, checkpoint=checkpoint, choose_by="", **fedavg)
+        super().__init__(
+            algorithm,
+            seed=seed,
+            checkpoint=checkpoint,
+            described=[rule, own, list(pre), weights],
+            choose_by="",
+            **fedavg,
+        )

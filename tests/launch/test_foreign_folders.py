@@ -2,12 +2,15 @@
 
 import json
 import shutil
+from contextlib import suppress
 
 import numpy as np
 import pytest
 import yaml
 
+from tagma.errors import TagmaError
 from tagma.server.checkpoint import CHECKPOINTS
+from tagma.server.run_identity import identity_of
 from tagma.server.state_file import sealed, unsealed
 from tagma.settings import compose
 from tagma.tasks.task_choice import task_of
@@ -59,6 +62,8 @@ def name_in(folder, *overrides):
     state = folder / CHECKPOINTS[0]
     arrays, about = unsealed(state.read_bytes())
     about["overrides"] += overrides
+    with suppress(TagmaError):  # it may not be composed
+        about["run"] = identity_of(compose(about["overrides"]))
     state.write_bytes(b"".join(sealed(arrays, about)))
 
 
