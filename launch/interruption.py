@@ -54,8 +54,8 @@ def put_off() -> Iterator[None]:
             for number, handler in before.items():
                 signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for number in late:
-            signal.raise_signal(number)
+        for came_late in late:
+            signal.raise_signal(came_late)
 
 
 def listen() -> None:

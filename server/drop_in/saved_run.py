@@ -20,6 +20,7 @@ from tagma import __version__
 from tagma.atomic_file import remove_partials, whole_file
 from tagma.errors import SettingError, TagmaError
 from tagma.foreign_file import read_arrays
+from tagma.layout import Named
 from tagma.plain_state import put_together, taken_apart
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.server.folder_lock import only_writer
@@ -112,7 +113,7 @@ class SavedRun:
         state = put_together(type(run.first_state), about["state"], tensors)
         joined = dict(put_together(tuple[tuple[int, int], ...], about["joined"], {}))
         nodes = dict(put_together(tuple[tuple[str, int], ...], about["nodes"], {}))
-        buffers = [
+        buffers: list[Named] = [
             {part.name: tensors[f"buffers.{row}.{part.name}"] for part in run.layout.buffers}
             for row in range(_rows(tensors))
         ]

@@ -21,7 +21,7 @@ _NAME = ".hydra"
 _OF_ONE_CALL = ("output", "resume")
 
 
-def write_hydras(folder: Path, config: DictConfig, about: DictConfig) -> None:
+def write_hydras(folder: Path, config: DictConfig, about: Any) -> None:
     """Write what Hydra composed: the settings, and what it says of itself; both as they are."""
     parts = {"config": config, "hydra": about, "overrides": about.hydra.overrides.task}
     _write(folder, {name: OmegaConf.to_yaml(part) for name, part in parts.items()})
