@@ -30,6 +30,7 @@ anew, for example where the rest runs or how long to wait:
   tagma resume my_results round_timeout=60"""
 
 _OURS = ("resume", "output")
+_RECEIVERS = ("tracking.uri", "tracking.entity")
 
 
 def main(arguments: list[str]) -> None:
@@ -66,17 +67,28 @@ def settings_to_resume(
         if given:
             raise TagmaError(f"{folder}: all rounds are over; resume it without new settings")
         return settings_of_run(folder, trust=trust, more=["resume=true"])
-    checkpoint = load_checkpoint(folder)
+    run = None
     if (folder / ".hydra").exists():
         run = identity_of(settings_of_run(folder, trust=trust))
-        checkpoint = load_checkpoint(folder, lambda found: found.is_of(run))
+    checkpoint = load_checkpoint(folder, lambda found: found.is_of(run or found.run))
     if checkpoint.warning:
         notify(checkpoint.warning)
     stored = [text for text in checkpoint.overrides if key_of(text) not in _OURS]
-    if any(key_of(text) == "engine" for text in given):
-        stored = [text for text in stored if not key_of(text).startswith("engine")]
+    for group in {key_of(text) for text in given} & {"engine", "tracking"}:
+        stored = [text for text in stored if key_of(text).partition(".")[0] != group]
     check_trust(folder, stored, trust=trust)
+    _check_receivers(folder, stored, trust=trust)
     settings = compose([*stored, *given, "resume=true"])
     check(settings)
     checkpoint.check(rounds=settings.rounds)
     return settings
+
+
+def _check_receivers(folder: Path, stored: Sequence[str], *, trust: bool) -> None:
+    """Raise an error if a tracker that the folder names would report to an address of its own."""
+    for text in stored:
+        if not trust and key_of(text) in _RECEIVERS:
+            raise TagmaError(
+                f"{folder}: {text[:200]}: says whom results are reported to; if you trust whoever "
+                "made it: --trust (trust=True in Python); or give tracking=..."
+            )

@@ -17,7 +17,7 @@ from safetensors.numpy import save
 from tagma.arrays import Array, Labels
 from tagma.atomic_file import whole_file
 from tagma.exchange import NO_MODEL
-from tagma.foreign_file import read_text
+from tagma.foreign_file import read_json
 from tagma.layout import Named
 from tagma.server.results.client_metrics import ClientMetric
 from tagma.server.results.events import RoundFinished
@@ -197,5 +197,5 @@ def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
 
 def read_metrics(folder: Path) -> dict[str, Any]:
     """The metrics of a finished run."""
-    metrics: dict[str, Any] = json.loads(read_text(folder / METRICS))
+    metrics: dict[str, Any] = read_json(folder / METRICS)
     return metrics
