@@ -104,6 +104,10 @@ def _run(name: str, arguments: list[str], debug: bool) -> None:
         if debug:
             raise
         fail(_explained(error), code=1)
+    except MemoryError as error:
+        if debug:
+            raise
+        fail(f"there is not enough memory: {error or 'something is too large'}", code=1)
     except Exception as error:
         if interruption.came():
             interruption.end_at_once()

@@ -25,7 +25,7 @@ from tagma.launch.progress_line import ProgressLine
 from tagma.launch.resume import settings_to_resume, to_be_resumed
 from tagma.override import key_of
 from tagma.override_hints import refuse_parts
-from tagma.run_log import check_log
+from tagma.run_log import opened_log
 from tagma.server.checkpoint import can_be_resumed
 from tagma.server.folder_lock import claimed
 from tagma.server.results.run_folder import LOG
@@ -64,7 +64,7 @@ def run(
                 raise TagmaError(
                     f"{place}: holds a run already; name another folder or overwrite=True"
                 )
-            check_log(place / LOG)
+            opened_log(place / LOG).close()
             write_settings(place, chosen)
             return _played(chosen, place, notify, progress=progress, trust=True)
 

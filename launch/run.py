@@ -32,7 +32,7 @@ from tagma.launch.tracking.tracker import tracked
 from tagma.override import with_new_settings
 from tagma.plugins import build
 from tagma.report import write_run_report
-from tagma.run_log import check_log
+from tagma.run_log import opened_log
 from tagma.server.checkpoint import can_be_resumed, remove_checkpoints
 from tagma.server.folder_lock import claimed
 from tagma.server.results.events import both
@@ -138,7 +138,7 @@ def _job(config: DictConfig) -> dict[str, Any]:
     folder = Path(settings.output or HydraConfig.get().runtime.output_dir)
     folder.mkdir(parents=True, exist_ok=True)
     with claimed(folder):
-        check_log(folder / LOG)
+        opened_log(folder / LOG).close()
         write_hydras(folder, config, HydraConfig.instance().cfg)
         run_and_show(settings, folder)
         return read_metrics(folder)

@@ -19,7 +19,7 @@ from yaml import YAMLError
 
 from tagma.choices import CONF, SEARCHPATH, offered
 from tagma.errors import TagmaError
-from tagma.foreign_file import in_folder, read_yaml
+from tagma.foreign_file import MOST_YAML, in_folder, plain_file, read_yaml
 from tagma.override import key_of
 from tagma.plugins import TARGET
 from tagma.settings import GROUPS, Settings, compose, composed
@@ -36,6 +36,9 @@ _FILE_OF_OURS = re.compile(r"\[?[\w, ]*\]?")
 def settings_of_run(folder: Path, *, trust: bool = False, more: Sequence[str] = ()) -> Settings:
     """Those of a run folder, with the places where the run looked for the user's choices."""
     try:
+        for name in ("config", "overrides"):  # which reports show
+            if (file := in_folder(folder, ".hydra", f"{name}.yaml")).exists():
+                plain_file(file, MOST_YAML)
         of_run = read_yaml(in_folder(folder, ".hydra", "hydra.yaml"))["hydra"]["overrides"]
         places = [text for text in of_run["hydra"] if key_of(text) == SEARCHPATH]
         overrides = [*of_run["task"], *places]
