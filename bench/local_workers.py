@@ -26,6 +26,7 @@ from tagma.bench.cell_store import FILES, write_result
 from tagma.bench.cells import Cell
 from tagma.environment import environment
 from tagma.escaping import one_line
+from tagma.launch.interruption import listen, put_off
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 LONGEST = 1000
@@ -75,7 +76,7 @@ class _Worker:
         self.process: BaseProcess = context.Process(
             target=_serve, args=(other, folder, os.getpid(), code_fingerprint()), daemon=True
         )
-        with environment(ONE_THREAD), _without_main():
+        with environment(ONE_THREAD), _without_main(), put_off():
             self.process.start()
         other.close()
         self.key = ""
@@ -168,16 +169,18 @@ def _serve(line: Connection, folder: Path, parent: int, code: str) -> None:
     parent's key.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    listen()
     _end_with(parent)
     sys.path.append(os.getcwd())  # as in the parent: plugins of the user's own
-    line.send(_UP)
-    while True:
-        key, cell = line.recv()
-        result, error = work(cell) if code == code_fingerprint() else (None, _OTHER_CODE)
-        if result is not None:
-            write_result(folder, key, result)
-            result.pop(FILES, None)
-        line.send((result, error))
+    with suppress(EOFError, BrokenPipeError):  # the parent is gone
+        line.send(_UP)
+        while True:
+            key, cell = line.recv()
+            result, error = work(cell) if code == code_fingerprint() else (None, _OTHER_CODE)
+            if result is not None:
+                write_result(folder, key, result)
+                result.pop(FILES, None)
+            line.send((result, error))
 
 
 @contextmanager

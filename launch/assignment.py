@@ -83,5 +83,5 @@ def _clusters(folder: Path, count: int) -> list[dict[str, Any]]:
         if len(clusters) != count:
             raise ValueError(f"it has {len(clusters)} clusters, and there are {count} models")
         return clusters
-    except (OSError, ValueError, LookupError, TypeError) as problem:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as problem:
         raise TagmaError(f"{folder / METRICS}: cannot be read ({problem})") from None

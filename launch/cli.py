@@ -1,16 +1,17 @@
-"""The `tagma` command and its subcommands."""
+"""The `tagma` command and its subcommands.
+
+Little is imported before `main`, which first says what Ctrl-C does.
+"""
 
 import errno
 import os
-import signal
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from importlib import import_module
 
 from tagma import __version__
 from tagma.errors import TagmaError
-from tagma.launch.console import fail, say, show_log
+from tagma.launch import interruption
 
 _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, with Byzantine clients.
 
@@ -60,6 +61,9 @@ _COMPLETION = ("-sc", "--shell-completion")
 
 def main() -> None:
     """Entry point: exits with 0 only if what was asked for was done."""
+    interruption.end_at_once()
+    from tagma.launch.console import fail, say
+
     arguments = sys.argv[1:]
     debug = "--debug" in arguments or os.environ.get("HYDRA_FULL_ERROR") == "1"
     if debug:
@@ -73,18 +77,16 @@ def main() -> None:
     elif name in _COMMANDS or name in _COMPLETION:
         _run(name, arguments[1:], debug)
     else:
+        from difflib import get_close_matches
+
         close = get_close_matches(name, _COMMANDS, n=1)
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(_COMMANDS)}"
         fail(f"{name}: there is no such command; {hint}")
 
 
-def _interrupt(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
-
-
 def _run(name: str, arguments: list[str], debug: bool) -> None:
-    # `docker stop` and the like interrupt, as Ctrl-C does: what was started must end, too.
-    signal.signal(signal.SIGTERM, _interrupt)
+    from tagma.launch.console import fail, show_log
+
     if name not in _ON_FOLDERS:
         # Users' own plugins are modules in the folder they work in; ours come first.
         sys.path.append(os.getcwd())
@@ -96,25 +98,37 @@ def _run(name: str, arguments: list[str], debug: bool) -> None:
             raise
         fail(str(error))
     except KeyboardInterrupt:
-        fail("interrupted", code=130)
+        interruption.end_at_once()
+        fail(*interruption.words_and_code())
     except BrokenPipeError:
         os._exit(1)
     except OSError as error:
         if debug:
             raise
         fail(_explained(error), code=1)
+    except MemoryError as error:
+        if debug:
+            raise
+        fail(f"there is not enough memory: {error or 'something is too large'}", code=1)
     except Exception as error:
+        if interruption.came():
+            interruption.end_at_once()
+            fail(*interruption.words_and_code())
         if debug:
             raise
         fail(f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", code=1)
+    finally:
+        interruption.end_at_once()
 
 
 def _call(name: str, arguments: list[str]) -> None:
     if name in _COMPLETION or (name == "run" and any(text in _COMPLETION for text in arguments)):
         complete = import_module("tagma.launch.completion").complete
+        interruption.end_orderly()
         complete([text for text in arguments if text not in _COMPLETION], tuple(_COMMANDS))
         return
     command: Callable[[list[str]], None] = import_module(_COMMANDS[name]).main
+    interruption.end_orderly()
     command(arguments)
 
 

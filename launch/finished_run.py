@@ -18,7 +18,7 @@ from yaml import YAMLError
 from tagma.arrays import Array
 from tagma.errors import TagmaError
 from tagma.escaping import one_line
-from tagma.foreign_file import read_yaml
+from tagma.foreign_file import in_folder, read_yaml
 from tagma.given_path import given_path
 from tagma.launch.assignment import Assignment, assign
 from tagma.launch.exported_model import write_model
@@ -63,7 +63,7 @@ class Run:
     def settings(self) -> dict[str, Any]:
         """Every setting by its key, groups as dictionaries; nothing that they name is imported."""
         try:
-            values = read_yaml(self.folder / ".hydra" / "config.yaml")
+            values = read_yaml(in_folder(self.folder, ".hydra", "config.yaml"))
             return {str(name): _known(value, values) for name, value in values.items()}
         except (OSError, YAMLError, ValueError, TypeError, AttributeError) as problem:
             reason = " ".join(str(problem).split())

@@ -14,8 +14,8 @@ from pathlib import Path
 from threading import RLock
 
 from tagma.environment import libraries_change_nothing
-from tagma.escaping import LogLines
 from tagma.flower_private import identity_as_it_was
+from tagma.run_log import RunLog
 from tagma.tasks.torch_loss import FOUND_THREADS
 
 _TURN = RLock()
@@ -61,8 +61,7 @@ def logged_to(file: Path) -> Iterator[None]:
 
     Flower's own line on the terminal is none of a run's business.
     """
-    handler = logging.FileHandler(file, encoding="utf-8")
-    handler.setFormatter(LogLines())
+    handler = RunLog(file)
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     kept = [(each.handlers[:], each.level, each.propagate) for each in loggers]
     wanted = logging.getLogger().isEnabledFor(logging.INFO)

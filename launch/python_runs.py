@@ -22,10 +22,13 @@ from tagma.launch import run as command
 from tagma.launch.finished_run import Run
 from tagma.launch.left_as_found import left_as_found, logged_to
 from tagma.launch.progress_line import ProgressLine
-from tagma.launch.resume import settings_to_resume
+from tagma.launch.resume import settings_to_resume, to_be_resumed
 from tagma.override import key_of
 from tagma.override_hints import refuse_parts
+from tagma.run_log import opened_log
 from tagma.server.checkpoint import can_be_resumed
+from tagma.server.folder_lock import claimed
+from tagma.server.results.run_folder import LOG
 from tagma.server.results.settings_files import write_settings
 from tagma.settings import Settings, compose
 
@@ -55,9 +58,15 @@ def run(
         if chosen.resume:
             raise TagmaError("resume=true: use tagma.resume(folder)")
         command.check(chosen)
-        place = _place(folder if folder is not None else chosen.output or named, overwrite)
-        write_settings(place, chosen)
-        return _played(chosen, place, notify, progress=progress, trust=True)
+        place = _place(folder if folder is not None else chosen.output or named)
+        with claimed(place):
+            if not overwrite and command.holds_a_run(place):
+                raise TagmaError(
+                    f"{place}: holds a run already; name another folder or overwrite=True"
+                )
+            opened_log(place / LOG).close()
+            write_settings(place, chosen)
+            return _played(chosen, place, notify, progress=progress, trust=True)
 
 
 def resume(
@@ -75,8 +84,9 @@ def resume(
         if named is not None:
             raise TagmaError(f"{_FOLDER}={named}: the run goes on in its own folder")
         place = given_path("folder", folder)
-        chosen = settings_to_resume(place, overrides, trust=trust, notify=notify)
-        return _played(chosen, place, notify, progress=progress, trust=trust)
+        with to_be_resumed(place):
+            chosen = settings_to_resume(place, overrides, trust=trust, notify=notify)
+            return _played(chosen, place, notify, progress=progress, trust=trust)
 
 
 def load(folder: str | Path, *, trust: bool = False) -> Run:
@@ -97,7 +107,7 @@ def _played(
     progress: bool,
     trust: bool,
 ) -> Run:
-    with _how_to_go_on(folder), logged_to(folder / "run.log"):
+    with _how_to_go_on(folder), logged_to(folder / LOG):
         line = ProgressLine("rounds", wanted=progress)
         command.run(settings, folder, notify=notify, progress=line)
     return Run(folder, trust=trust)
@@ -109,7 +119,7 @@ def _how_to_go_on(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as end:
-        if can_be_resumed(folder):
+        if can_be_resumed(folder) or command.lacks_report(folder):
             end.add_note(f"go on from the last round with: tagma.resume({str(folder)!r})")
         raise
 
@@ -169,13 +179,10 @@ def _unquoted(text: str) -> str:
     return str(value)
 
 
-def _place(folder: str | Path | None, overwrite: bool) -> Path:
+def _place(folder: str | Path | None) -> Path:
     """The folder for the results, which is there afterwards."""
     if folder is not None:
-        place = given_path("folder", folder)
-        if not overwrite and command.holds_a_run(place):
-            raise TagmaError(f"{place}: holds a run already; name another folder or overwrite=True")
-        return _made(place, exist_ok=True)
+        return _made(given_path("folder", folder), exist_ok=True)
     day = Path("outputs") / f"{datetime.now():%Y-%m-%d}"
     number, time = 1, f"{datetime.now():%H-%M-%S}"
     while (place := day / (time if number == 1 else f"{time}-{number}")).exists():

@@ -12,6 +12,8 @@ from tagma.report import write_bench_report, write_run_report
 from tagma.report.bench_latex import write_bench_latex
 from tagma.report.bench_reading import INDEX
 from tagma.report.run_latex import write_run_latex
+from tagma.server.checkpoint import can_be_resumed, remove_checkpoints
+from tagma.server.folder_lock import claimed
 from tagma.server.results.run_folder import METRICS
 
 T = TypeVar("T")
@@ -56,7 +58,10 @@ def _written(folder: Path, of_bench: Callable[[Path], T], of_run: Callable[[Path
         if (folder / INDEX).is_file():
             return of_bench(folder)
         if (folder / METRICS).is_file():
-            return of_run(folder)
+            with claimed(folder):
+                if not can_be_resumed(folder):
+                    remove_checkpoints(folder)  # what there may be left of one
+                return of_run(folder)
     except OSError as error:
         raise TagmaError(f"{folder}: the report cannot be made ({error})") from None
     missing = "is not there" if not folder.exists() else f"has neither {METRICS} nor {INDEX}"

@@ -27,20 +27,24 @@ from tagma.launch.multirun_summary import EndedRun, show_summary
 from tagma.launch.oracle_run import oracle_errors
 from tagma.launch.progress_bar import Progress, ProgressBar
 from tagma.launch.summary_table import print_summary
+from tagma.launch.sweep_folder import SWEEP, Refused
 from tagma.launch.tracking.tracker import tracked
 from tagma.override import with_new_settings
 from tagma.plugins import build
 from tagma.report import write_run_report
+from tagma.run_log import opened_log
 from tagma.server.checkpoint import can_be_resumed, remove_checkpoints
-from tagma.server.folder_lock import only_writer
+from tagma.server.folder_lock import claimed
 from tagma.server.results.events import both
 from tagma.server.results.run_folder import (
+    LOG,
     METRICS,
+    REPORT,
     read_metrics,
     remove_results,
     write_metrics,
 )
-from tagma.server.results.settings_files import keep_settings
+from tagma.server.results.settings_files import write_hydras
 from tagma.server.wiring import absence_of, algorithm_of, lets_choose, warnings_of, works_of
 from tagma.settings import Settings, compose, explain_outside
 from tagma.tasks.task_choice import task_of
@@ -79,7 +83,7 @@ def main(arguments: list[str]) -> None:
         ended = partial(EndedRun, tuple(about.overrides.task), Path(about.runtime.output_dir))
         # Hydra would report an exception in its own way, with a traceback, and end the other runs.
         try:
-            runs.append(ended(_job()))
+            runs.append(ended(_job(config)))
         except Exception as failure:
             runs.append(ended(None, failure))
 
@@ -87,6 +91,8 @@ def main(arguments: list[str]) -> None:
         # Or Hydra would print its exceptions instead of letting them through.
         with environment({"HYDRA_FULL_ERROR": "1"}):
             hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(job)()
+    except Refused as refused:
+        raise refused.why from None
     except HydraException as error:
         overrides = [text for text in arguments if not text.startswith("-")]
         raise explain_outside(error, overrides) from None
@@ -95,9 +101,10 @@ def main(arguments: list[str]) -> None:
             f"hydra.run.dir={error.filename}: cannot be made ({error.strerror})"
         ) from None
     finally:
-        if any(run.metrics is not None for run in runs):  # also before an interruption
-            for folder in several:
-                show_summary(runs, folder)
+        with SWEEP:
+            if any(run.metrics is not None for run in runs):  # also before an interruption
+                for folder in several:
+                    show_summary(runs, folder)
     failed = {run.folder: run.failure for run in runs if run.failure is not None}
     if failed and len(failed) == len(runs):
         raise next(iter(failed.values()))
@@ -120,7 +127,7 @@ def check(settings: Settings) -> None:
     build("tracking", settings.choice("tracking"))
 
 
-def _job() -> dict[str, Any]:
+def _job(config: DictConfig) -> dict[str, Any]:
     given = HydraConfig.get().overrides
     # Clients compose for themselves, so they must look for the user's choices where Hydra did.
     places = [text for text in given.hydra if text.startswith("hydra.searchpath=")]
@@ -129,20 +136,26 @@ def _job() -> dict[str, Any]:
     if settings.resume:
         raise TagmaError("resume=true: use `tagma resume FOLDER`")
     folder = Path(settings.output or HydraConfig.get().runtime.output_dir)
-    run_and_show(settings, folder)
-    keep_settings(folder, settings)
-    return read_metrics(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with claimed(folder):
+        opened_log(folder / LOG).close()
+        write_hydras(folder, config, HydraConfig.instance().cfg)
+        run_and_show(settings, folder)
+        return read_metrics(folder)
 
 
 def run_and_show(settings: Settings, folder: Path) -> None:
-    """Run, then print the table; if the run breaks off, say how to go on with it."""
+    """Run in a folder that is claimed, then print the table.
+
+    If the run breaks off, how to go on with it is said.
+    """
     log_to_root("flwr")
     if not settings.resume and holds_a_run(folder):
         warn(f"{folder}: the results of an earlier run there are replaced")
     try:
         run(settings, folder)
     except BaseException:
-        if can_be_resumed(folder):
+        if can_be_resumed(folder) or lacks_report(folder):
             resume = os.environ.get("TAGMA_RESUME", "tagma resume")
             warn(f"the run broke off; go on from its last round with: {resume} {folder}")
         raise
@@ -157,32 +170,46 @@ def run(
     notify: Callable[[str], None] = warn,
     progress: Progress | None = None,
 ) -> None:
-    """Run one federation on its engine; the folder holds the whole result afterwards.
+    """Run one federation on its engine; the folder, which is claimed, has the whole result then.
 
-    `notify` is told what the user should know, `progress` is shown every round.
+    `notify` is told what the user should know, `progress` is shown every round. A run that is
+    resumed when all rounds were over is given what comes after them.
     """
     before = warnings_of(settings)
     for warning in before:
         notify(warning)
-    folder.mkdir(parents=True, exist_ok=True)
-    with only_writer(folder):
-        if not settings.resume:  # else the server does, when it has read the checkpoint
-            remove_checkpoints(folder)
-            remove_results(folder)
+    if settings.resume and not can_be_resumed(folder):
+        conclude(settings, folder)
+        return
+    if not settings.resume:  # else the server does, when it has read the checkpoint
+        remove_checkpoints(folder)
+        remove_results(folder)
     engine = build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     tracker = build("tracking", settings.choice("tracking"))
     with tracked(tracker, settings, folder) as tracking:
         with progress or ProgressBar("rounds") as shown:
             engine(settings, folder, both(shown.round, tracking.round))
-        metrics = read_metrics(folder)
-        if oracle := oracle_errors(settings):
-            metrics |= oracle
-            write_metrics(folder, metrics)
-        write_run_report(folder)
+        metrics = conclude(settings, folder)
         tracking.end(metrics)
     for warning in metrics["warnings"]:
         if warning not in before:
             notify(warning)
+
+
+def conclude(settings: Settings, folder: Path) -> dict[str, Any]:
+    """What comes after the rounds: the oracle, and the report; the metrics."""
+    metrics = read_metrics(folder)
+    if oracle := oracle_errors(settings):
+        metrics |= oracle
+        write_metrics(folder, metrics)
+    remove_checkpoints(folder)  # what there may be left of one
+    write_run_report(folder)
+    return metrics
+
+
+def lacks_report(folder: Path) -> bool:
+    """Whether all rounds are over, and what comes after them is not."""
+    return (folder / METRICS).exists() and not (folder / REPORT).exists()
 
 
 def holds_a_run(folder: Path) -> bool:

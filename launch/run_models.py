@@ -17,6 +17,10 @@ from tagma.foreign_file import read_arrays
 from tagma.layout import Layout
 from tagma.server.results.run_folder import MODELS
 
+_DAMAGED = (
+    OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError,
+    SafetensorError,
+)  # fmt: skip
 _HEADER = 8
 """Bytes that say how long the header is."""
 
@@ -80,10 +84,10 @@ def read_models(folder: Path) -> RunModels:
         for matrix in (vectors, *(() if centres is None else (centres,))):
             if matrix.ndim != 2 or matrix.dtype.kind != "f" or matrix.shape != vectors.shape:
                 raise ValueError("its models are no matrix of numbers")
-        if not len(vectors) or not np.isfinite(vectors).all():
+        if not vectors.size or not np.isfinite(vectors).all():
             raise ValueError("it has no models, or one that is not finite")
         return RunModels(path, vectors, centres, _named(tensors, len(vectors)), _of_torch(content))
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as problem:
+    except _DAMAGED as problem:
         raise TagmaError(f"{path}: cannot be read ({problem})") from None
 
 

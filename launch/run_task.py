@@ -5,7 +5,6 @@ needed, and may be gone.
 """
 
 import inspect
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from tagma.arrays import Array
 from tagma.errors import TagmaError
-from tagma.foreign_file import read_text
+from tagma.foreign_file import read_json
 from tagma.layout import Layout, Named
 from tagma.plugins import TARGET, build, locate
 from tagma.server.results.run_folder import INPUTS
@@ -139,12 +138,12 @@ def _preparation(folder: Path, settings: Settings) -> Preparation | None:
     if not (inspect.isclass(kind) and issubclass(kind, Supervised)):
         return None
     try:
-        return Preparation.from_described(json.loads(read_text(folder / INPUTS)))
+        return Preparation.from_described(read_json(folder / INPUTS))
     except FileNotFoundError:
         raise TagmaError(
             f"{folder}: has no {INPUTS}, which says how inputs are scaled; run it again"
         ) from None
-    except (OSError, ValueError, LookupError, TypeError) as problem:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as problem:
         raise TagmaError(f"{folder / INPUTS}: cannot be read ({problem})") from None
 
 

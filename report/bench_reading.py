@@ -3,7 +3,6 @@
 `bench.json` and `table.csv` are required; what else is missing leaves its part of the page out.
 """
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Container, Mapping
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tagma.errors import TagmaError
-from tagma.foreign_file import read_text
+from tagma.foreign_file import read_json
 from tagma.report.bench_data import Bench, BenchAxis, BenchCell
 from tagma.report.folder_files import csv_rows, readable
 from tagma.report.run_data import ERROR, Curve
@@ -29,7 +28,7 @@ _TIMES = ("seconds", "cpu_seconds", "clustering_seconds", "rounds_seconds", "mes
 def read_bench(folder: Path) -> Bench:
     """Read a bench folder; a file that is missing or not what it should be is a `TagmaError`."""
     with readable(folder):
-        return _bench(folder, json.loads(read_text(folder / INDEX)))
+        return _bench(folder, read_json(folder / INDEX))
 
 
 def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:

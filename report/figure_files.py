@@ -12,8 +12,8 @@ from typing import Any
 
 from tagma.atomic_file import whole_file
 from tagma.escaping import TableWriter
+from tagma.foreign_file import own_folder
 from tagma.report.figure_pdf import write_pdf
-from tagma.report.folder_files import own_folder
 from tagma.report.short_labels import LETTER
 from tagma.report.templating import templates
 

@@ -28,9 +28,11 @@ _MOVE = re.compile(r"(translate|scale|rotate)\(([^)]*)\)")
 
 def write_pdf(svg: str, css: str, path: Path) -> None:
     """Write one of our figures, in the style of `css`, as a PDF file."""
-    from matplotlib import rc_context  # here, because it takes long
+    from matplotlib import rc_context, rcParams, rcParamsDefault  # here, because it takes long
 
-    with rc_context({"pdf.fonttype": 42, "font.family": "DejaVu Sans"}), warnings.catch_warnings():
+    with rc_context(), warnings.catch_warnings():
+        # Not what a matplotlibrc says, which may lie in the folder that somebody sent.
+        rcParams.update({**rcParamsDefault, "pdf.fonttype": 42, "font.family": "DejaVu Sans"})
         warnings.simplefilter("ignore")  # a letter that the font does not have is an empty box
         drawn(svg, css).savefig(path, format="pdf", metadata={"CreationDate": None})
 

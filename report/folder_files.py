@@ -11,13 +11,15 @@ from yaml import YAMLError
 from tagma.atomic_file import whole_file
 from tagma.errors import TagmaError
 from tagma.escaping import text_of_cell
-from tagma.foreign_file import MOST_TEXT, plain_file
+from tagma.foreign_file import MOST_TEXT, plain_file, room
 
 _DAMAGED = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, csv.Error,
     SafetensorError, YAMLError,
 )  # fmt: skip
 """What reading a file raises that is not what it should be."""
+_ROW, _CELL = 300, 120
+"""Bytes of memory for a row of a table, and for each of its cells."""
 
 
 @contextmanager
@@ -36,23 +38,16 @@ def csv_rows(path: Path, required: bool = False) -> list[dict[str, str]]:
     """The rows of a table by its columns; none where the file is missing and may be."""
     if not path.exists() and not required:
         return []
+    rows, left = [], room()
     with plain_file(path, MOST_TEXT).open(encoding="utf-8", newline="") as file:
-        return [
-            {
-                text_of_cell(key): text_of_cell(value or "")
-                for key, value in row.items()
-                if key is not None
-            }
-            for row in csv.DictReader(file)
-        ]
-
-
-def own_folder(path: Path) -> Path:
-    """A folder within one that somebody else may have made: there afterwards, and no link out."""
-    if path.is_symlink():
-        raise TagmaError(f"{path}: is a link; remove it, or copy the folder")
-    path.mkdir(exist_ok=True)
-    return path
+        for row in csv.DictReader(file):
+            rows.append(
+                {text_of_cell(k): text_of_cell(v or "") for k, v in row.items() if k is not None}
+            )
+            left -= _ROW + _CELL * len(row)
+            if left < 0:
+                raise ValueError(f"{path.name} has more rows than there is room for")
+    return rows
 
 
 def write_page(folder: Path, page: str) -> Path:

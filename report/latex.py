@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagma.atomic_file import whole_file
-from tagma.report.folder_files import own_folder
+from tagma.foreign_file import own_folder
 from tagma.report.number_format import UNKNOWN
 from tagma.report.short_labels import shorten
 

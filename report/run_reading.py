@@ -4,7 +4,6 @@ Only plain formats are read (JSON, CSV, YAML, safetensors). `metrics.json` is re
 file or value may be missing. A hole in a list of numbers is NaN.
 """
 
-import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -16,7 +15,14 @@ import numpy as np
 from safetensors.numpy import load
 
 from tagma.errors import TagmaError
-from tagma.foreign_file import MOST_YAML, read_arrays, read_text, read_yaml
+from tagma.foreign_file import (
+    MOST_YAML,
+    in_folder,
+    read_arrays,
+    read_json,
+    read_text,
+    read_yaml,
+)
 from tagma.report.folder_files import csv_rows, readable
 from tagma.report.oracle_yardstick import no_yardstick
 from tagma.report.run_data import (
@@ -36,7 +42,7 @@ from tagma.server.results.scores import ERRORS
 def read_run(folder: Path) -> Run:
     """Read a run folder; a file that is not what it should be is a `TagmaError`."""
     with readable(folder):
-        return _run(folder, json.loads(read_text(folder / "metrics.json")))
+        return _run(folder, read_json(folder / "metrics.json"))
 
 
 def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
@@ -49,8 +55,8 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
     scores = metrics.get("scores") or {}
     clients = [_client(row, scores) for row in _client_rows(folder / "clusters.csv")]
     known = misclustering is not None or any(one.honest is not None for one in clusters)
-    overrides = folder / ".hydra" / "overrides.yaml"
-    config = folder / ".hydra" / "config.yaml"
+    overrides = in_folder(folder, ".hydra", "overrides.yaml")
+    config = in_folder(folder, ".hydra", "config.yaml")
     return Run(
         folder=folder,
         misclustering=misclustering if _finite(misclustering) else None,

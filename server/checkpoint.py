@@ -3,11 +3,11 @@
 `checkpoint.rounds.jsonl` is a journal (`tagma.server.journal`): one line per round of what the
 recorder remembers of it. A state file, `checkpoint.a.safetensors`, holds the state after a round
 and nothing of those before: the arrays of the algorithm's state and the buffers of its models, and
-as JSON the rest, the settings, the clients and the place in the journal, with a checksum of the
-whole file (`tagma.server.state_file`). So a round costs the same however many there were. The state
-is taken apart and put together by the types of its fields (`tagma.plain_state`), whichever
-algorithm's it is; what colluding clients remember is there, too, so that they attack as they would
-have. Nothing is pickled.
+as JSON the rest, the settings, the clients and the place in the journal, with what identifies the
+run and a checksum of the whole file (`tagma.server.state_file`). So a round costs the same however
+many there were. The state is taken apart and put together by the types of its fields
+(`tagma.plain_state`), whichever algorithm's it is; what colluding clients remember is there, too,
+so that they attack as they would have. Nothing is pickled.
 
 There are two state files, and one of them is always whole: only the other is written to, in its
 place, which is much faster than to make a new file. A file takes over when it has been forced to
@@ -18,7 +18,7 @@ a computer that loses its power.
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,9 @@ from tagma.plain_state import put_together, taken_apart
 from tagma.server.journal import Journal, Mark, read_lines
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.recorder import Recorder, RoundRecord
+from tagma.server.run_identity import identity_of
 from tagma.server.state_file import sealed, unsealed
+from tagma.settings import Settings
 from tagma.strategies.algorithm_run import AlgorithmRun
 
 CHECKPOINTS = ("checkpoint.a.safetensors", "checkpoint.b.safetensors")
@@ -52,6 +54,8 @@ class Checkpoint:
     """Where a run was when it last finished a round."""
 
     file: str
+    run: str
+    """That of `tagma.server.run_identity`."""
     overrides: tuple[str, ...]
     state: Any
     """JSON, with names of `tensors` in the places of arrays."""
@@ -66,7 +70,7 @@ class Checkpoint:
     """Up to where the journal belongs to it."""
     records: list[RoundRecord]
     warning: str | None = None
-    """That the other state file is damaged."""
+    """That another state file is damaged, or another run's."""
 
     @property
     def round(self) -> int:
@@ -78,12 +82,23 @@ class Checkpoint:
         if rounds + 1 <= self.round:
             raise TagmaError(f"rounds={rounds}: {self.round - 1} are done already; set more")
 
+    def is_of(self, run: str) -> None:
+        """Refuse to be taken for another run's."""
+        if self.run != run:
+            raise TagmaError(f"{self.file}: is another run's, with other settings")
+
     def restore(self, strategy: AlgorithmRun[Any], recorder: Recorder) -> None:
         """Give a new strategy and a new recorder the memory of the old ones."""
         try:
             state = put_together(type(strategy.state), self.state, self.tensors)
             clients = np.array(sorted(self.joined), dtype=np.int64)
             strategy.algorithm.serve(state, clients)  # which checks that they fit
+            layout = strategy.layout
+            for named in self.buffers:
+                layout.check_buffers(named)
+            for vector in self.attack_memory.values():
+                if vector.shape != (layout.size,) or vector.dtype != layout.dtype:
+                    raise ValueError("what an attack remembers is of another model")
             recorder.restore(self.records)
         except (FederationError, *_MALFORMED) as problem:
             raise TagmaError(f"{self.file}: does not fit these settings ({problem})") from None
@@ -99,19 +114,22 @@ class CheckpointWriter:
     def __init__(
         self,
         folder: Path,
-        overrides: tuple[str, ...],
+        settings: Settings,
         recorder: Recorder,
         strategy: AlgorithmRun[Any],
         *,
-        every: int,
         after: Checkpoint | None,
         attack_memory: Mapping[int, Array],
     ) -> None:
         self._folder = folder
-        self._overrides = overrides
+        self._said = {
+            "version": __version__,
+            "run": identity_of(settings),
+            "overrides": settings.overrides,
+        }
         self._recorder = recorder
         self._strategy = strategy
-        self._every = every
+        self._every = settings.checkpoint_every
         self._attack_memory = attack_memory
         self._journal = Journal(folder / JOURNAL, after.mark if after else Mark())
         self._whole = after.file if after else None
@@ -130,7 +148,7 @@ class CheckpointWriter:
     def _save(self) -> None:
         memory, mark = self._attack_memory, self._journal.mark
         try:
-            content = _packed(self._overrides, self._strategy, memory, mark)
+            content = _packed(self._said, self._strategy, memory, mark)
         except (TypeError, ValueError) as problem:
             raise TagmaError(f"strategy: its state cannot be checkpointed ({problem})") from problem
         now = time.monotonic()
@@ -138,8 +156,8 @@ class CheckpointWriter:
         self._journal.flush(to_disk=sync)
         name = next(name for name in CHECKPOINTS if name != self._whole)
         path = self._folder / name
-        if path.is_symlink():  # to somewhere else
-            path.unlink()
+        if path.is_symlink() or not path.is_file():  # to somewhere else, or a pipe
+            path.unlink(missing_ok=True)
         with path.open("r+b" if path.exists() else "wb") as file:
             file.writelines(content)
             file.truncate()
@@ -149,8 +167,13 @@ class CheckpointWriter:
                 self._whole, self._synced_at = name, now
 
 
-def load_checkpoint(folder: Path) -> Checkpoint:
-    """The newest good checkpoint in a run folder; one line of error if there is none."""
+def load_checkpoint(
+    folder: Path, take: Callable[[Checkpoint], None] = lambda found: None
+) -> Checkpoint:
+    """The newest good checkpoint in a run folder; one line of error if there is none.
+
+    One that `take` refuses, by an error, is none.
+    """
     found, damaged = [], []
     for path in (folder / name for name in CHECKPOINTS):
         if path.is_symlink():
@@ -159,15 +182,21 @@ def load_checkpoint(folder: Path) -> Checkpoint:
             try:
                 found.append(_read(path))
             except (OSError, *_MALFORMED) as problem:
-                damaged.append(f"{path}: cannot be read ({problem})")
-    if not found:
-        nothing = f"{folder}: there is no checkpoint to resume from"
-        raise TagmaError(damaged[0] if damaged else nothing)
-    newest = max(found, key=lambda checkpoint: checkpoint.round)
-    if damaged:
-        warning = f"{damaged[0]}; going on after round {newest.round}, from {newest.file}"
-        return replace(newest, warning=warning)
-    return newest
+                damaged.append(f"{path}: cannot be read ({problem!s:.300})")
+            except TagmaError as problem:
+                damaged.append(str(problem))
+    for newest in sorted(found, key=lambda checkpoint: -checkpoint.round):
+        try:
+            take(newest)
+        except TagmaError as problem:
+            damaged.append(f"{folder}/{problem}")
+            continue
+        if damaged:
+            warning = f"{damaged[0]}; going on after round {newest.round}, from {newest.file}"
+            return replace(newest, warning=warning)
+        return newest
+    nothing = f"{folder}: there is no checkpoint to resume from"
+    raise TagmaError(damaged[0] if damaged else nothing)
 
 
 def can_be_resumed(folder: Path) -> bool:
@@ -182,7 +211,7 @@ def remove_checkpoints(folder: Path) -> None:
 
 
 def _packed(
-    overrides: tuple[str, ...],
+    said: Mapping[str, Any],
     strategy: AlgorithmRun[Any],
     attack_memory: Mapping[int, Array],
     mark: Mark,
@@ -195,8 +224,7 @@ def _packed(
         arrays["attack.clients"] = np.array(list(attack_memory))
         arrays["attack.vectors"] = np.array(list(attack_memory.values()))
     about = {
-        "version": __version__,
-        "overrides": overrides,
+        **said,
         "state": state,
         "joined": list(strategy.clients.joined.items()),
         "most": strategy.most,
@@ -210,9 +238,10 @@ def _read(path: Path) -> Checkpoint:
     if about["version"] != __version__:
         raise TagmaError(f"{path}: was written by version {about['version']} of Tagma")
     mark = put_together(Mark, about["journal"], {})
-    lines = read_lines(path.with_name(JOURNAL), mark)
+    lines = read_lines(path.with_name(JOURNAL), mark)  # one at a time
     return Checkpoint(
         file=path.name,
+        run=put_together(str, about["run"], {}),
         overrides=put_together(tuple[str, ...], about["overrides"], {}),
         state=about["state"],
         tensors=tensors,

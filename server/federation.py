@@ -15,6 +15,7 @@ from tagma.attacks.adversary import adversary_of
 from tagma.attacks.collusion import Collusion
 from tagma.errors import FederationError
 from tagma.server.checkpoint import (
+    Checkpoint,
     CheckpointWriter,
     can_be_resumed,
     load_checkpoint,
@@ -37,6 +38,7 @@ from tagma.server.results.run_folder import (
 )
 from tagma.server.results.score_choice import scores_of_run
 from tagma.server.rounds import RoundsPlan, play
+from tagma.server.run_identity import identity_of
 from tagma.server.wiring import absence_of, algorithm_of
 from tagma.settings import Settings
 from tagma.strategies.algorithm_run import AlgorithmRun
@@ -105,9 +107,8 @@ def conduct(
         checkpoint = None
         attack_memory: dict[int, Array] = {}
         if settings.resume:
-            checkpoint = load_checkpoint(folder)
+            checkpoint = load_checkpoint(folder, partial(_restore, settings, strategy, recorder))
             checkpoint.check(rounds=settings.rounds)
-            checkpoint.restore(strategy, recorder)
             attack_memory |= checkpoint.attack_memory
             if checkpoint.warning:
                 _log.warning(checkpoint.warning)
@@ -133,10 +134,10 @@ def conduct(
         with ExitStack() as files:
             listening.append(files.enter_context(closing(History(folder, scores, recorder.events))))
             listening += observers
-            if (every := settings.checkpoint_every) and resumable:
+            if settings.checkpoint_every and resumable:
                 writer = CheckpointWriter(
-                    folder, settings.overrides, recorder, strategy,
-                    every=every, after=checkpoint, attack_memory=attack_memory,
+                    folder, settings, recorder, strategy,
+                    after=checkpoint, attack_memory=attack_memory,
                 )  # fmt: skip
                 listening.append(files.enter_context(closing(writer)))
             try:
@@ -157,6 +158,13 @@ def _how_to_go_on(folder: Path) -> str:
     if can_be_resumed(folder):
         return f"the run goes on from its last round with: tagma resume {folder}"
     return "there is no checkpoint to go on from"
+
+
+def _restore(
+    settings: Settings, strategy: AlgorithmRun[Any], recorder: Recorder, found: Checkpoint
+) -> None:
+    found.is_of(identity_of(settings))
+    found.restore(strategy, recorder)
 
 
 def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:

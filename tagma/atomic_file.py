@@ -16,3 +16,9 @@ def whole_file(path: Path) -> Iterator[Path]:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def remove_partials(folder: Path) -> None:
+    """Remove what processes that were killed left of files there; nobody else may be writing."""
+    for partial in folder.glob(f".*.{'[0-9a-f]' * 32}"):
+        partial.unlink(missing_ok=True)

@@ -101,6 +101,12 @@ class Layout:
             for part in self.parts
         }
 
+    def check_buffers(self, named: Named) -> None:
+        """A `ValueError` unless these are all buffers of the model, as they should be."""
+        found = {name: (array.shape, array.dtype.name) for name, array in named.items()}
+        if found != {part.name: (part.shape, part.dtype) for part in self.buffers}:
+            raise ValueError("its buffers are another model's")
+
     def split(self, vector: Array) -> list[NDArray[Any]]:
         """The parameters of a vector, each in its shape and precision, without copying."""
         ends = np.cumsum([part.size for part in self.parameters])[:-1]

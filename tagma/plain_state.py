@@ -14,6 +14,8 @@ import numpy as np
 
 _ARRAY = "array"
 _NUMBERS = frozenset({bool, int, float, str})
+_KINDS = {"f": "real numbers", "i": "whole numbers", "b": "booleans"}
+"""Of entries whose type is checked."""
 _hints = cache(get_type_hints)
 T = TypeVar("T")
 
@@ -53,7 +55,10 @@ def put_together(kind: Any, plain: Any, arrays: Mapping[str, Any]) -> Any:
     if origin is np.ndarray:
         if not isinstance(plain, Mapping):
             raise TypeError(f"{plain!r} is no array")
-        return arrays[plain[_ARRAY]]
+        array, wanted = arrays[plain[_ARRAY]], _kind_of_entries(kind)
+        if wanted is not None and array.dtype.kind != wanted:
+            raise TypeError(f"{described(array)} is none of {_KINDS[wanted]}")
+        return array
     if isinstance(kind, type) and is_dataclass(kind):
         hints = _hints(kind)
         return kind(**{key: _part(key, hints[key], each, arrays) for key, each in plain.items()})
@@ -113,6 +118,14 @@ def described(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} and shape {value.shape}"
     return f"a {type_name(value)}"
+
+
+@cache
+def _kind_of_entries(kind: Any) -> str | None:
+    """What an array's type says of its entries: floats are "f", whatever their precision."""
+    entries = [each for part in get_args(kind)[1:] for each in get_args(part)]
+    found = np.dtype(entries[0]).kind if entries and isinstance(entries[0], type) else None
+    return found if found in _KINDS else None
 
 
 def _part(name: str, kind: Any, plain: Any, arrays: Mapping[str, Any]) -> Any:

@@ -19,20 +19,27 @@ from yaml import YAMLError
 
 from tagma.choices import CONF, SEARCHPATH, offered
 from tagma.errors import TagmaError
-from tagma.foreign_file import read_yaml
+from tagma.foreign_file import MOST_YAML, in_folder, plain_file, read_yaml
 from tagma.override import key_of
 from tagma.plugins import TARGET
 from tagma.settings import GROUPS, Settings, compose, composed
 
 _REFERENCE = re.compile(r"\$\{(oc\.select:)?[\w.]+(,[\d.]+)?\}")
 """To another setting."""
+_MOST, _LONGEST = 500, 10_000
+"""Overrides, and the characters of one: Hydra takes its time for each."""
+_SWEEPS = re.compile(r"\b(choice|range|interval|glob|sort|shuffle|tag)\s*\(")
+"""What stands for many values, and makes them in some cases."""
 _FILE_OF_OURS = re.compile(r"\[?[\w, ]*\]?")
 
 
-def settings_of_run(folder: Path, *, trust: bool = False) -> Settings:
+def settings_of_run(folder: Path, *, trust: bool = False, more: Sequence[str] = ()) -> Settings:
     """Those of a run folder, with the places where the run looked for the user's choices."""
     try:
-        of_run = read_yaml(folder / ".hydra" / "hydra.yaml")["hydra"]["overrides"]
+        for name in ("config", "overrides"):  # which reports show
+            if (file := in_folder(folder, ".hydra", f"{name}.yaml")).exists():
+                plain_file(file, MOST_YAML)
+        of_run = read_yaml(in_folder(folder, ".hydra", "hydra.yaml"))["hydra"]["overrides"]
         places = [text for text in of_run["hydra"] if key_of(text) == SEARCHPATH]
         overrides = [*of_run["task"], *places]
         if not isinstance(of_run["task"], list) or not all(isinstance(o, str) for o in overrides):
@@ -41,7 +48,7 @@ def settings_of_run(folder: Path, *, trust: bool = False) -> Settings:
         reason = " ".join(str(problem).split())
         raise TagmaError(f"{folder}: its settings in .hydra cannot be read ({reason})") from None
     check_trust(folder, overrides, trust=trust)
-    return compose(overrides)
+    return compose([*overrides, *more])
 
 
 def check_trust(folder: Path, overrides: Sequence[str], *, trust: bool) -> None:
@@ -50,6 +57,8 @@ def check_trust(folder: Path, overrides: Sequence[str], *, trust: bool) -> None:
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
         return
+    if len(overrides) > _MOST or any(len(text) > _LONGEST for text in overrides):
+        raise TagmaError(f"{folder}: its settings are too many or too long to be somebody's")
     for text in overrides:
         if wanted := _wants(text):
             raise TagmaError(
@@ -81,6 +90,8 @@ def _wants(text: str) -> str | None:
         return "takes settings from another folder"
     if "$" in text and not _REFERENCE.fullmatch(value):
         return "takes a value from elsewhere"
+    if _SWEEPS.search(value):
+        return "stands for several values"
     group = key.partition("@")[0]
     is_choice = "." not in group and group not in Settings.model_fields
     if is_choice and not _FILE_OF_OURS.fullmatch(value):

@@ -19,6 +19,7 @@ from sklearn.datasets import load_digits, load_svmlight_file
 
 from tagma.errors import SettingError
 from tagma.kept import kept
+from tagma.tasks.data.data_file import check_size, opened
 from tagma.tasks.data.npz_file import DAMAGED, open_npz
 from tagma.tasks.pairwise_distances import Features
 
@@ -85,13 +86,15 @@ def _npz(path: Path) -> Features:
 
 
 def _svmlight(path: Path) -> Features:
-    sparse: csr_array = load_svmlight_file(str(path), dtype=np.float32)[0]
+    with opened(path) as file:
+        sparse: csr_array = load_svmlight_file(file, dtype=np.float32)[0]
     columns = sparse.indices
     used = np.unique(columns)
     for start in range(0, len(columns), _ENTRIES):
         part = slice(start, start + _ENTRIES)
         columns[part] = np.searchsorted(used, columns[part])
     shape = (sparse.shape[0], len(used))
+    check_size(4 * shape[0] * shape[1], f"{shape[0]} points with {shape[1]} features")
     return csr_array((sparse.data, columns, sparse.indptr), shape=shape).toarray()
 
 

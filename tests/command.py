@@ -63,7 +63,8 @@ def tagma_process(*arguments, cwd, **environment) -> subprocess.CompletedProcess
 def _as_it_was(cwd: Path) -> Iterator[None]:
     """Undo what a command changes in its process, modules of the user's folder included."""
     before, path, argv = Path.cwd(), list(sys.path), sys.argv
-    handler, modules = signal.getsignal(signal.SIGTERM), set(sys.modules)
+    numbers, modules = (signal.SIGINT, signal.SIGTERM), set(sys.modules)
+    handlers = {number: signal.getsignal(number) for number in numbers}
     loggers = [logging.getLogger(name) for name in (None, "flwr", "tagma.tasks")]
     kept = [(list(each.handlers), each.level, each.propagate) for each in loggers]
     for name, module in list(sys.modules.items()):  # plugins of other tests, by the same names
@@ -77,7 +78,8 @@ def _as_it_was(cwd: Path) -> Iterator[None]:
     finally:
         os.chdir(before)
         sys.path[:], sys.argv = path, argv
-        signal.signal(signal.SIGTERM, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         for name in set(sys.modules) - modules:
             file = getattr(sys.modules[name], "__file__", None)
             if file and Path(file).is_relative_to(cwd):

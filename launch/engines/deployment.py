@@ -15,8 +15,9 @@ from tagma.launch.engines.flower_run import on_events, placed, run_app
 from tagma.launch.engines.loopback import loopback
 from tagma.launch.engines.process_guard import guarded
 from tagma.launch.engines.superlink import connect
+from tagma.run_log import opened_log
 from tagma.server.results.events import Observer
-from tagma.server.results.run_folder import METRICS
+from tagma.server.results.run_folder import LOG, METRICS
 from tagma.settings import Settings
 
 
@@ -57,9 +58,9 @@ class Deployment:
     def __call__(self, settings: Settings, folder: Path, observer: Observer) -> None:
         """Run the federation; its results must be in the folder afterwards."""
         folder.mkdir(parents=True, exist_ok=True)
-        log = folder / "run.log"
+        log = folder / LOG
         overrides = placed(settings, self.results or folder)
-        with guarded() as shelter, log.open("a", encoding="utf-8", buffering=1) as output:
+        with guarded() as shelter, opened_log(log) as output:
             try:
                 if self.local_nodes is not None:
                     with loopback(shelter, self.local_nodes, output, self.data_path) as superlink:

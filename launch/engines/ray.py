@@ -15,7 +15,9 @@ from tagma.errors import EngineError, SettingError
 from tagma.launch.engines.flower_run import on_events, placed, run_app
 from tagma.launch.engines.process_guard import guarded
 from tagma.launch.engines.superlink import start_simulation
+from tagma.run_log import opened_log
 from tagma.server.results.events import Observer
+from tagma.server.results.run_folder import LOG
 from tagma.settings import Settings
 from tagma.tasks.task_choice import task_of
 
@@ -39,7 +41,7 @@ class Ray:
             task_of(settings).clients,
             on_events(observer),
             cpus_per_client=self.cpus_per_client,
-            log=folder / "run.log",
+            log=folder / LOG,
         )
 
 
@@ -59,7 +61,7 @@ def run_on_ray(
     resources = f"num-supernodes={clients} {_resources(cpus_per_client)}"
     with (
         guarded() as shelter,
-        (log or shelter.folder / "log").open("a", encoding="utf-8", buffering=1) as output,
+        opened_log(log or shelter.folder / "log") as output,
     ):
         try:
             superlink = start_simulation(shelter, max(1, int(cpus_per_client)), output)

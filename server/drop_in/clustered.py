@@ -54,6 +54,7 @@ class Clustered(AlgorithmInFedAvgsPlace):
             _algorithm(chosen, seed),
             seed=seed,
             checkpoint=checkpoint,
+            described=chosen,
             choose_by=choose_by,
             quorum=quorum,
             quorum_timeout=quorum_timeout,

@@ -53,6 +53,7 @@ class Robust(AlgorithmInFedAvgsPlace):
             algorithm,
             seed=seed,
             checkpoint=checkpoint,
+            described=[rule, own, list(pre), weights],
             choose_by="",
             quorum=quorum,
             quorum_timeout=quorum_timeout,

@@ -11,6 +11,7 @@ dropped, counted and logged, where Flower's own strategies skip the round or fai
 
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -49,7 +50,8 @@ EvaluateFunction = Callable[[int, ArrayRecord], MetricRecord | None]
 class AlgorithmInFedAvgsPlace(FedAvg):
     """FedAvg's arguments and conventions, with any algorithm; `Robust` and `Clustered` choose it.
 
-    `checkpoint` is a folder from which a run that was broken off goes on, at the next `start`.
+    `checkpoint` is a folder from which a run that was broken off goes on, at the next `start`,
+    unless what is `described`, the choice of the algorithm, is another then.
     `choose_by` is the metric of the app's `evaluate` by which clients choose among several models,
     the least one, where the algorithm lets them. Metrics are summed up by their medians, unless
     functions are given. A round that less than the share `quorum` of the clients answers is tried
@@ -62,6 +64,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         *,
         seed: int,
         checkpoint: str | Path | None,
+        described: Any,
         choose_by: str,
         quorum: float,
         quorum_timeout: float,
@@ -76,7 +79,10 @@ class AlgorithmInFedAvgsPlace(FedAvg):
             fedavg[name] = fedavg.get(name) or median_metrics
         super().__init__(**fedavg)
         self._algorithm = algorithm
-        self._saved = None if checkpoint is None else SavedRun(given_path("checkpoint", checkpoint))
+        self._saved = None
+        if checkpoint is not None:
+            run = [type(self).__name__, described, self._seed]
+            self._saved = SavedRun(given_path("checkpoint", checkpoint), run)
         self._choose_by = choose_by
         self._federation: ForeignFederation | None = None
         self._result = ClusteredResult()
@@ -106,6 +112,22 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         if not isinstance(grid, Grid):
             raise SettingError("grid", type(grid).__name__, "must be the Grid of a ServerApp")
         num_rounds = with_checked_numbers({"num_rounds": num_rounds})["num_rounds"]
+        with nullcontext() if self._saved is None else self._saved.held():
+            return self._play(
+                grid, initial_arrays, num_rounds, timeout,
+                train_config, evaluate_config, evaluate_fn,
+            )  # fmt: skip
+
+    def _play(
+        self,
+        grid: Grid,
+        initial_arrays: ArrayRecord,
+        num_rounds: int,
+        timeout: float,
+        train_config: ConfigRecord | None,
+        evaluate_config: ConfigRecord | None,
+        evaluate_fn: EvaluateFunction | None,
+    ) -> ClusteredResult:
         federation = self._federation = self._begun(initial_arrays)
         grid = bounded(grid, federation.limits)
         self._result, self._done, self._timeout = ClusteredResult(), 0, timeout

@@ -17,7 +17,7 @@ from tagma.arrays import Array, Labels
 from tagma.atomic_file import whole_file
 from tagma.escaping import TableWriter
 from tagma.exchange import NO_MODEL
-from tagma.foreign_file import read_text
+from tagma.foreign_file import read_json
 from tagma.layout import Named
 from tagma.server.results.client_metrics import ClientMetric
 from tagma.server.results.events import RoundFinished
@@ -31,9 +31,10 @@ from tagma.tasks.task import Task, WithStateDict, layout_of
 METRICS, HISTORY, CLUSTERS, MODELS, INPUTS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors", "inputs.json",
 )  # fmt: skip
+REPORT, LOG = "report.html", "run.log"
 FIGURES = ("misclustering", "error", "strips", "clients", "losses")
 RESULTS = (
-    *(METRICS, HISTORY, CLUSTERS, MODELS, INPUTS, "report.html"),
+    *(METRICS, HISTORY, CLUSTERS, MODELS, INPUTS, REPORT),
     *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("svg", "csv")),
 )
 """Every file that a run leaves, but for logs and settings."""
@@ -46,7 +47,9 @@ _COUNTED = ("used", "rejected", "kept", "repeats", "bytes_down", "bytes_up", "se
 
 def remove_results(folder: Path) -> None:
     """Leave nothing of an earlier run that could be taken for this one's."""
-    for path in (*(folder / name for name in RESULTS), *folder.glob("figures/score-*")):
+    if (figures := folder / "figures").is_symlink():  # to somebody else's
+        figures.unlink()
+    for path in (*(folder / name for name in RESULTS), *figures.glob("score-*")):
         path.unlink(missing_ok=True)
 
 
@@ -194,5 +197,5 @@ def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
 
 def read_metrics(folder: Path) -> dict[str, Any]:
     """The metrics of a finished run."""
-    metrics: dict[str, Any] = json.loads(read_text(folder / METRICS))
+    metrics: dict[str, Any] = read_json(folder / METRICS)
     return metrics

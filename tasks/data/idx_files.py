@@ -1,6 +1,5 @@
 """IDX files, as MNIST and Fashion-MNIST come in: whole, or compressed with gzip."""
 
-import gzip
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagma.tasks.data.data_file import check_size, opened
+
 _KINDS = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-_MOST = 2**34
-"""Bytes of one array."""
 _PARTS = {"train": ("train-images", "train-labels"), "test": ("t10k-images", "t10k-labels")}
 
 
@@ -34,15 +33,16 @@ def read_idx_folder(folder: Path) -> dict[str, tuple[NDArray[Any], NDArray[Any]]
 
 def read_idx(file: Path) -> NDArray[Any]:
     """One array; no more is read than its header says."""
-    with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as source:
+    with opened(file) as source:
         header = source.read(4)
         if len(header) < 4 or header[:2] != b"\0\0" or header[2] not in _KINDS:
             raise ValueError(f"{file.name} is not an IDX file")
         kind, dimensions = header[2:]
         shape = tuple(np.frombuffer(source.read(4 * dimensions), ">u4").tolist())
         size = prod(shape) * np.dtype(_KINDS[kind]).itemsize
-        if len(shape) != dimensions or not shape or size > _MOST:
+        if len(shape) != dimensions or not shape:
             raise ValueError(f"{file.name} has no size that can be read")
+        check_size(size)
         content = source.read(size)
         if len(content) != size or source.read(1):
             raise ValueError(f"{file.name} does not have the {shape} numbers that it announces")

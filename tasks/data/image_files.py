@@ -1,8 +1,9 @@
 """Labelled images: a folder of IDX files, one with a folder of images per class, or an npz file.
 
 - IDX: `train-images*` and `train-labels*`, and `t10k-*` for tests, as MNIST has them.
-- A folder per class: any files that Pillow reads, all of one size. If there is nothing but `train`
-  and `test` at the top, these hold the classes. The first image says whether they have colours.
+- A folder per class: PNG, JPEG, TIFF and other pictures, all of one size. If there is nothing but
+  `train` and `test` at the top, these hold the classes. The first image says whether they have
+  colours.
 - npz: `inputs` and `targets`, or names that others use (`x_train`, `train_images`, `X`, ...), with
   those of a test set beside them. Shape (N, height, width), or with channels first or last. Nothing
   is unpickled.
@@ -21,6 +22,7 @@ from sklearn.datasets import load_digits
 from tagma.arrays import Labels
 from tagma.errors import SettingError
 from tagma.kept import kept
+from tagma.tasks.data.data_file import check_size
 from tagma.tasks.data.examples import LARGEST, Examples, classes_of
 from tagma.tasks.data.idx_files import is_idx_folder, read_idx_folder
 from tagma.tasks.data.npz_file import DAMAGED, open_npz
@@ -41,6 +43,8 @@ _PARTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """What arrays of an npz file are called: images, labels."""
 _MOST_PIXELS = 2**24
 """Of one image in a folder."""
+_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM", "JPEG2000", "TGA", "PCX", "ICO")
+"""That Pillow reads by itself: for others, such as EPS, it starts programs."""
 _CHANNELS = (1, 3, 4)
 Pairs = dict[str, tuple[NDArray[Any], Any]]
 """Images and labels by part, `train` and maybe `test`."""
@@ -78,7 +82,7 @@ def _pairs(data: str, *, unlabelled: bool = False) -> Pairs:
             if is_idx_folder(path):
                 return read_idx_folder(path)
             return _loose(path) if unlabelled and not _has_folders(path) else _folders(path)
-        if path.suffix == ".npz":
+        if path.suffix == ".npz" and path.exists():
             return _npz(path, unlabelled)
         if path.exists():
             raise ValueError("must be a folder or an npz file")
@@ -176,6 +180,7 @@ def _loose(folder: Path) -> Pairs:
     images: list[NDArray[Any]] = []
     for file in files:
         images.append(_image(file, images[0] if images else None))
+        check_size(2 * len(images) * images[0].nbytes)
     if not images:
         raise ValueError("holds no images")
     return {"train": (np.array(images), None)}
@@ -189,6 +194,7 @@ def _classes(folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
         image = _image(file, images[0] if images else None)
         images.append(image)
         labels.append(name)
+        check_size(2 * len(images) * image.nbytes)
     if not images:
         raise ValueError(f"{folder.name} holds no folder of images for each class")
     return np.array(images), np.array(labels)
@@ -222,7 +228,7 @@ def _pixels(file: Path, colours: bool | None) -> NDArray[Any]:
     """Bytes; with colours, or without, or as the image says."""
     from PIL import Image
 
-    with Image.open(file) as opened:
+    with Image.open(file, formats=_FORMATS) as opened:
         image: Image.Image = opened
         if image.width * image.height > _MOST_PIXELS:
             raise ValueError(f"it has {image.width} x {image.height} pixels")

@@ -9,8 +9,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
-_MOST = 2**34
-"""Bytes of all arrays together."""
+from tagma.tasks.data.data_file import check_file, check_size
+
 DAMAGED = (
     ValueError, OverflowError, EOFError, OSError, KeyError, BadZipFile, zlib.error, LZMAError,
     TokenError, RuntimeError,
@@ -20,11 +20,12 @@ DAMAGED = (
 
 def open_npz(path: Path) -> NpzFile:
     """The file, whose arrays are read when they are asked for."""
+    check_file(path)
     file = np.load(path, allow_pickle=False)
     if not isinstance(file, NpzFile):
         raise ValueError(
             "holds a single array; save it with np.savez(..., inputs=..., targets=...)"
         )
-    if file.zip is None or sum(part.file_size for part in file.zip.infolist()) > _MOST:
-        raise ValueError("is too large")
+    assert file.zip is not None
+    check_size(sum(part.file_size for part in file.zip.infolist()))
     return file

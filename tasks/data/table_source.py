@@ -24,6 +24,7 @@ from sklearn.datasets import load_svmlight_file
 
 from tagma.errors import SettingError
 from tagma.kept import kept
+from tagma.tasks.data.data_file import check_file, check_size, opened
 from tagma.tasks.data.examples import LARGEST
 from tagma.tasks.data.npz_file import DAMAGED, open_npz
 
@@ -31,8 +32,8 @@ KEY = "task.data"
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
 _FEW = 8
-_MOST = 2**32
-"""Numbers of a matrix."""
+_ENTRY = 8
+"""Bytes of a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +122,11 @@ def table_of(data: str) -> Table:
         raise SettingError(KEY, data, "there is no such file")
     name = path.name.lower()
     try:
+        check_file(path)
         if name.endswith(_CSV):
             table = from_arrow(_csv(path))
         elif name.endswith((".parquet", ".pq")):
-            table = from_arrow(parquet.read_table(path))
+            table = from_arrow(_parquet(path))
         elif name.endswith(".npz"):
             table = _npz(path)
         elif name.endswith((".npy", ".pkl", ".pickle", ".xlsx", ".json", ".feather")):
@@ -153,12 +155,21 @@ def _check(data: str, table: Table) -> None:
 
 def _csv(path: Path) -> pa.Table:
     tabs = ".tsv" in path.name.lower()
+    source = opened(path) if path.suffix.lower() == ".gz" else path
     return csv.read_csv(
-        path,
+        source,
         read_options=csv.ReadOptions(use_threads=False),
         parse_options=csv.ParseOptions(delimiter="\t" if tabs else ","),
         convert_options=csv.ConvertOptions(strings_can_be_null=True),
     )
+
+
+def _parquet(path: Path) -> pa.Table:
+    """A few bytes of it can stand for many rows, and a few entries for long texts."""
+    file = parquet.ParquetFile(path)
+    check_size(file.metadata.num_rows * file.metadata.num_columns * _ENTRY)
+    texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
+    return parquet.read_table(path, read_dictionary=texts)
 
 
 def from_arrow(table: pa.Table) -> Table:
@@ -175,7 +186,20 @@ def _column(column: pa.ChunkedArray) -> NDArray[Any]:
         column, kind = column.cast(pa.int8()), pa.int8()
     if any(is_kind(kind) for is_kind in _NUMBERS):
         return column.cast(pa.float64()).to_numpy()
-    return np.array(["" if value is None else str(value) for value in column.to_pylist()])
+    if pa.types.is_nested(kind):
+        raise ValueError(f"a column holds {kind}, neither numbers nor text")
+    return _texts(column)
+
+
+def _texts(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Text, empty where there is none; each different one is made once."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    entries = column.unify_dictionaries().combine_chunks()
+    texts = ["" if value is None else str(value) for value in entries.dictionary.to_pylist()]
+    check_size(4 * max(map(len, texts), default=0) * (len(texts) + len(entries)))
+    numbers = entries.indices.cast(pa.int64()).fill_null(len(texts))
+    return np.array([*texts, ""])[numbers.to_numpy(zero_copy_only=False)]
 
 
 def _npz(path: Path) -> Table:
@@ -210,9 +234,10 @@ def _npz(path: Path) -> Table:
 
 def _svmlight(path: Path) -> Table:
     sparse: csr_array
-    sparse, labels, queries = load_svmlight_file(str(path), dtype=np.float32, query_id=True)
-    if sparse.shape[0] * sparse.shape[1] > _MOST:
-        raise ValueError(f"{sparse.shape[0]} rows of {sparse.shape[1]} features are too many")
+    with opened(path) as file:
+        sparse, labels, queries = load_svmlight_file(file, dtype=np.float32, query_id=True)
+    rows, features = sparse.shape
+    check_size(4 * rows * features, f"{rows} rows of {features} features")
     columns = {"label": labels.astype(np.float64)}
     if len(queries) == len(labels):
         columns["qid"] = queries.astype(np.float64)

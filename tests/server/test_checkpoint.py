@@ -17,6 +17,8 @@ from tagma.server.checkpoint import CHECKPOINTS, JOURNAL, can_be_resumed, load_c
 from tagma.server.federation import run_federation
 from tagma.server.journal import Journal, Mark
 from tagma.server.results.run_folder import read_metrics
+from tagma.server.results.settings_files import write_settings
+from tagma.server.run_identity import identity_of
 from tagma.server.state_file import sealed, unsealed
 from tagma.settings import compose, join_overrides
 from tagma.strategies.algorithms.three_stage import ThreeStageState
@@ -173,6 +175,10 @@ def in_folder(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def in_folder_and_below(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def same_results(one, other):
     assert whole(one)[0] == whole(other)[0]
     models = [(folder / "models.safetensors").read_bytes() for folder in (one, other)]
@@ -304,10 +310,10 @@ def test_a_folder_without_a_checkpoint_is_one_clear_error(tmp_path):
     assert not can_be_resumed(tmp_path)
 
 
-def forged(folder, arrays=lambda arrays: None, about=lambda about: None, line=None):
+def forged(folder, arrays=lambda arrays: None, about=lambda about: None, line=None, *, alone=True):
     """Change what a broken off run left, with checksums that are right."""
     newest = folder / load_checkpoint(folder).file
-    for other in set(CHECKPOINTS) - {newest.name}:
+    for other in set(CHECKPOINTS) - {newest.name} if alone else ():
         (folder / other).unlink(missing_ok=True)
     found, text = unsealed(newest.read_bytes())
     if line is not None:
@@ -322,11 +328,16 @@ def forged(folder, arrays=lambda arrays: None, about=lambda about: None, line=No
     arrays(found)
     about(text)
     newest.write_bytes(b"".join(sealed(found, text)))
+    return newest
 
 
 def with_array(name, change):
     place = f"state.clustered.{name}"
     return lambda arrays: arrays.update({place: change(arrays[place])})
+
+
+def with_nan(array):
+    return np.where(np.arange(array.size).reshape(array.shape) == 3, np.nan, array)
 
 
 @pytest.mark.parametrize(
@@ -338,6 +349,15 @@ def with_array(name, change):
         {"arrays": lambda arrays: arrays.pop("state.clustered.models")},
         {"about": lambda about: about.update(state=[])},
         {"about": lambda about: about.update(joined=[[10**30, 1]])},
+        {"arrays": with_array("models", lambda models: models.astype(np.float32))},
+        {"arrays": with_array("labels", lambda labels: labels.astype(float))},
+        {"arrays": with_array("trimmed", lambda trimmed: trimmed.astype(int))},
+        {"arrays": lambda arrays: arrays.update({"buffers.0.mean": np.ones(5)})},
+        {
+            "arrays": lambda arrays: arrays.update(
+                {"attack.clients": np.array([1]), "attack.vectors": np.ones((1, 4))}
+            )
+        },
         {"line": lambda line: line | {"event": line["event"] | {"round": 7}}},
         {"line": lambda line: line | {"event": line["event"] | {"scores": {}}}},
         {"line": lambda line: line | {"seconds": {"idling": 1.0}}},
@@ -347,7 +367,7 @@ def test_a_checkpoint_whose_parts_do_not_fit_is_one_clear_error(changes, tmp_pat
     broken_off(tmp_path)
     forged(tmp_path, **changes)
     before = in_folder(tmp_path)
-    with pytest.raises(TagmaError, match=r"^checkpoint\.[ab]\.safetensors: does not fit"):
+    with pytest.raises(TagmaError, match=r"checkpoint\.[ab]\.safetensors: does not fit"):
         run(tmp_path, "resume=true")
     assert in_folder(tmp_path) == before
 
@@ -376,6 +396,73 @@ def test_hostile_contents_are_one_clear_error(changes, tmp_path):
     forged(tmp_path, **changes)
     with pytest.raises(TagmaError, match=r"checkpoint\.[ab]\.safetensors: cannot be read"):
         load_checkpoint(tmp_path)
+
+
+OF_ANOTHER = {
+    "numbers that are not finite": {"arrays": with_array("models", with_nan)},
+    "numbers that are not finite, in what is remembered": {
+        "arrays": with_array("local_models", with_nan)
+    },
+    "another dtype": {"arrays": with_array("models", lambda models: models.astype(np.float32))},
+    "labels that are no labels": {"arrays": with_array("labels", lambda labels: labels * 1.0)},
+    "another shape": {"arrays": with_array("models", lambda models: models[:, :-1])},
+    "another version": {"about": lambda about: about.update(version="0.0")},
+    "another run": {"about": lambda about: about.update(run="0" * 32)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", OF_ANOTHER.values(), ids=OF_ANOTHER)
+def test_what_cannot_be_this_runs_is_not_gone_on_from(
+    changes, tmp_path, every_round_to_disk, monkeypatch, caplog
+):
+    run(tmp_path / "a")
+    broken_off(tmp_path / "b")
+    if "arrays" in changes:  # as if it had been so when it was written
+        monkeypatch.setattr("tagma.server.state_file._finite", lambda array: True)
+    newest = forged(tmp_path / "b", **changes, alone=False)
+    monkeypatch.undo()
+    run(tmp_path / "b", "resume=true")
+    same_results(tmp_path / "a", tmp_path / "b")
+    assert read_metrics(tmp_path / "b")["participation"]["resumed_before_round"] == [3]
+    (warning,) = [r.getMessage() for r in caplog.records if "going on after" in r.getMessage()]
+    assert warning.startswith(f"{newest}: ")
+    assert "\n" not in warning
+
+
+def test_models_that_diverged_are_gone_on_with(tmp_path):
+    diverges = ("optimiser.step=1.7e308", "rounds=8", "strategy=fedavg", "aggregation=mean")
+    with np.errstate(all="ignore"):
+        run(tmp_path / "a", *diverges)
+        newest = broken_off(tmp_path / "b", *diverges, dies_in=7)
+        model = unsealed(newest.read_bytes())[0]["state.model"]
+        assert not np.isfinite(model).all()
+        run(tmp_path / "b", *diverges, "resume=true")
+    same_results(tmp_path / "a", tmp_path / "b")
+
+
+def test_the_files_of_another_run_are_not_gone_on_from(tmp_path):
+    broken_off(tmp_path / "a")
+    broken_off(tmp_path / "b", "seed=1")
+    write_settings(tmp_path / "a", compose([*SMALL, "rounds=5"]))
+    for path in (tmp_path / "b").iterdir():
+        (tmp_path / "a" / path.name).write_bytes(path.read_bytes())
+    before = in_folder_and_below(tmp_path / "a")
+    done = tagma("resume", "a", cwd=tmp_path)
+    assert done.returncode == 2
+    name = load_checkpoint(tmp_path / "a").file
+    said = f"tagma: error: a/{name}: is another run's, with other settings\n"
+    assert done.stderr == said
+    assert in_folder_and_below(tmp_path / "a") == before
+    with pytest.raises(TagmaError, match="is another run's"):
+        run(tmp_path / "a", "resume=true")
+
+
+def test_what_may_change_or_lies_elsewhere_is_still_the_same_run():
+    first = ["task=table", "task.data=here.csv", "engine=ray"]
+    second = ["task=table", "task.data=/there.csv", "rounds=7", "resume=true", "output=x"]
+    assert identity_of(compose(first)) == identity_of(compose(second))
+    assert identity_of(compose(first)) != identity_of(compose([*first, "seed=1"]))
+    assert identity_of(compose(first)) != identity_of(compose([*first, "attack.fraction=0.1"]))
 
 
 def test_a_checkpoint_of_another_version_is_refused(tmp_path):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tagma.server.journal import Journal, Mark, read_lines
+from tagma.server import journal as module
+from tagma.server.journal import Journal, Mark
 
 ENTRIES = [{"round": 1, "loss": 0.1}, {"round": 2, "loss": None}, {"round": 3, "name": "ä\n"}]
 START = Mark()
@@ -11,6 +12,10 @@ START = Mark()
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "rounds.jsonl"
+
+
+def read_lines(path, mark):
+    return list(module.read_lines(path, mark))
 
 
 def written(path, entries, mark=START):
@@ -72,3 +77,18 @@ def test_a_mark_that_is_nowhere_in_the_file_is_noticed(path, length):
     checksum = written(path, ENTRIES)[-1].checksum
     with pytest.raises(ValueError, match="not what was written"):
         read_lines(path, Mark(length, checksum))
+
+
+def test_a_journal_that_fills_the_memory_is_not_read(path):
+    mark = written(path, ENTRIES)[-1]
+    with path.open("r+b") as file:
+        file.truncate(2**43)
+    with pytest.raises(ValueError, match="bytes, more than"):
+        read_lines(path, Mark(2**43, mark.checksum))
+
+
+def test_a_line_that_would_fill_the_memory_is_not_parsed(path, monkeypatch):
+    monkeypatch.setattr(module, "_LONGEST", 20)
+    mark = written(path, [{"a": 1}, {"a": "x" * 20}])[-1]
+    with pytest.raises(ValueError, match="a line of 29 bytes"):
+        read_lines(path, mark)

@@ -1,5 +1,8 @@
 """`Clustered` in an ordinary app whose clients are of two groups."""
 
+import os
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from flwr.app import Message
@@ -7,6 +10,7 @@ from flwr.app import Message
 from tagma import Clustered, Robust
 from tagma.errors import TagmaError
 from tagma.launch.engines.inprocess_grid import InProcessGrid
+from tagma.server.state_file import sealed, unsealed
 from tests.server.drop_in import ordinary_app as ordinary_app_module
 from tests.server.drop_in.ordinary_app import (
     TRUE,
@@ -150,20 +154,95 @@ def test_a_run_that_was_broken_off_goes_on(tmp_path, make):
         make(checkpoint=tmp_path).start(
             grid_of(20, groups=2, steps=5), initial(), num_rounds=5, evaluate_fn=_break_at(3)
         )
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.safetensors"]
+    assert {path.name for path in tmp_path.iterdir()} == {LAST, BEFORE}
     resumed = make(checkpoint=tmp_path)
     found = resumed.start(grid_of(20, groups=2, steps=5), initial(), num_rounds=5)
     assert found == whole
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+LAST, BEFORE = "checkpoint.safetensors", "checkpoint.before.safetensors"
+
+
+def broken_off(folder):
     with pytest.raises(Broken):
-        Clustered(checkpoint=tmp_path).start(
-            grid_of(20, groups=2), initial(), num_rounds=3, evaluate_fn=_break_at(2)
+        Clustered(checkpoint=folder).start(
+            grid_of(20, groups=2, steps=5), initial(), num_rounds=4, evaluate_fn=_break_at(3)
         )
-    with pytest.raises(TagmaError, match="another model"):
-        Clustered(checkpoint=tmp_path).start(grid_of(20), initial("float64"), num_rounds=3)
-    (tmp_path / "checkpoint.safetensors").write_bytes(b"rubbish")
-    with pytest.raises(TagmaError, match="cannot be gone on from"):
-        Clustered(checkpoint=tmp_path).start(grid_of(20), initial(), num_rounds=3)
+
+
+def go_on(folder, arrays=None, **given):
+    return Clustered(checkpoint=folder, **given).start(
+        grid_of(20, groups=2, steps=5), arrays or initial(), num_rounds=4
+    )
+
+
+def with_nan(content):
+    arrays, about = unsealed(content)
+    arrays["state.clustered.models"][0, 0] = np.nan
+    with patch("tagma.server.state_file._finite", lambda array: True):
+        return b"".join(sealed(arrays, about))
+
+
+def in_another_precision(content):
+    arrays, about = unsealed(content)
+    arrays["state.clustered.models"] = arrays["state.clustered.models"].astype(float)
+    return b"".join(sealed(arrays, about))
+
+
+DAMAGES = {
+    "rubbish": lambda content: b"rubbish",
+    "torn": lambda content: content[:-1],
+    "a flipped bit": lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
+    "not finite": with_nan,
+    "another dtype": in_another_precision,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_checkpoint_costs_a_round_and_no_result(damage, tmp_path, caplog):
+    broken_off(tmp_path)
+    (tmp_path / LAST).write_bytes(damage((tmp_path / LAST).read_bytes()))
+    found = go_on(tmp_path)
+    assert found == Clustered().start(grid_of(20, groups=2, steps=5), initial(), num_rounds=4)
+    (said,) = [r.getMessage() for r in caplog.records if "going on after" in r.getMessage()]
+    assert said.startswith(f"{tmp_path / LAST}: cannot be gone on from (")
+    assert said.endswith(f"; going on after round 2, from {BEFORE}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_no_checkpoint_is_good_nothing_is_lost(tmp_path):
+    broken_off(tmp_path)
+    (tmp_path / BEFORE).unlink()
+    os.mkfifo(tmp_path / BEFORE)
+    for content in (b"", b"rubbish"):
+        (tmp_path / LAST).write_bytes(content)
+        with pytest.raises(TagmaError, match="cannot be gone on from") as error:
+            go_on(tmp_path)
+        assert "\n" not in str(error.value)
+        assert (tmp_path / LAST).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"arrays": initial("float64")}, "another model"),
+        ({"seed": 1}, "another run"),
+        ({"settings": ["aggregation=median"]}, "another run"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused(given, said, tmp_path):
+    broken_off(tmp_path)
+    with pytest.raises(TagmaError, match=said):
+        go_on(tmp_path, **given)
+    assert go_on(tmp_path).clusters
+
+
+def test_two_servers_do_not_share_a_checkpoint(tmp_path):
+    def meddle(number, arrays):
+        with pytest.raises(TagmaError, match="another run is still writing there"):
+            go_on(tmp_path)
+
+    Clustered(checkpoint=tmp_path).start(
+        grid_of(20, groups=2, steps=5), initial(), num_rounds=2, evaluate_fn=meddle
+    )

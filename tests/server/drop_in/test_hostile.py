@@ -265,7 +265,8 @@ def test_a_server_that_was_killed_goes_on_to_the_same_result(tmp_path):
     whole = run(tmp_path / "whole", "lives")
     assert run(tmp_path / "broken", "dies").returncode == -signal.SIGKILL
     assert (tmp_path / "broken/checkpoint.safetensors").is_file()
-    (tmp_path / "broken/.checkpoint.safetensors.0").write_bytes(b"half of a")
+    half = f".checkpoint.safetensors.{'0' * 32}"
+    (tmp_path / "broken" / half).write_bytes(b"half of a")
     again = run(tmp_path / "broken", "lives")
     assert again.stdout == whole.stdout != ""
     assert os.listdir(tmp_path / "broken") == []
