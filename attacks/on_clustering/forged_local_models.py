@@ -17,6 +17,7 @@ class ClusteringAttack(OmniscientAttack):
     """Forges local models only."""
 
     source = "Tagma"
+    needs_local_models = True
 
     @abstractmethod
     def place(self, honest: Landscape, count: int, random: np.random.Generator) -> Array:
