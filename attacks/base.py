@@ -121,8 +121,8 @@ class FederationView:
     random: np.random.Generator
     """The colluders' common random stream of this round."""
     rehearse: Rehearse
-    """From forged updates (b, d) to the error that the defence would then have: the very defence
-    that is running, from its present state."""
+    """From forged updates (b, d) to the served error that the defence would then have: the very
+    defence that is running, from its present state."""
     honest_claims: Array
     """The local models that the honest clients sent, shape (h, d); of no rows where nobody was ever
     asked for any."""

@@ -17,27 +17,35 @@ Byzantine clients judge themselves.
 Their local models are honest, or those of one true `cluster` that all of them join.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from tagma.arrays import Array
 from tagma.attacks.adaptive.turned_replies import of_honest, turned
-from tagma.attacks.base import FederationView, OmniscientAttack
+from tagma.attacks.base import FederationView
 from tagma.attacks.on_clustering.honest_groups import landscape_of
 from tagma.attacks.on_clustering.infiltrate import around
+from tagma.attacks.parameter_search import Between, OneOf, Space
+from tagma.attacks.searching_attack import SearchingAttack
 from tagma.exchange import FIT, GRADIENT
 
 _FIRST = 2
 """The round in which the first updates are sent."""
 
 
-class Tilt(OmniscientAttack):
+class Tilt(SearchingAttack):
     """Knows every honest local model and update, and that the two are compared, by their angle."""
 
     source = "Tagma"
     needs_local_models = True
+    space: ClassVar[Space] = {
+        "angle": Between(20.0, 89.0),
+        "length": Between(0.5, 2.5),
+        "direction": OneOf(("away", "around")),
+    }
+    over_rounds: ClassVar[Space] = {"patience": Between(0, 10, whole=True)}
 
     def __init__(
         self,
@@ -47,14 +55,20 @@ class Tilt(OmniscientAttack):
         length: Annotated[float, Gt(0)] = 1.0,
         direction: Literal["away", "around"] = "away",
         patience: Annotated[int, Ge(0)] = 0,
+        optimise: bool = False,
     ) -> None:
         self.cluster = cluster
         self.angle = angle
         self.length = length
         self.direction = direction
         self.patience = patience
+        self.optimise = optimise
 
-    def forge(self, view: FederationView) -> Array:
+    def searches(self, view: FederationView) -> bool:
+        """Once it turns updates."""
+        return view.work != FIT and view.round >= _FIRST + self.patience
+
+    def sent(self, view: FederationView) -> Array:
         """Honest local models or those of one cluster, then turned updates."""
         if view.work == FIT:
             if self.cluster is None:

@@ -5,7 +5,7 @@ are drawn towards it. Of no length it is a crowd between the two (`halfway`), so
 merge what is near take the two clusters and the crowd for one; with little scatter it is dense.
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -13,10 +13,15 @@ from annotated_types import Ge, Le
 from tagma.arrays import Array
 from tagma.attacks.on_clustering.forged_local_models import ClusteringAttack
 from tagma.attacks.on_clustering.honest_groups import Landscape
+from tagma.attacks.parameter_search import Between, Space
 
 
 class Bridge(ClusteringAttack):
     """Omniscient and colluding."""
+
+    space: ClassVar[Space] = {
+        "position": Between(0.0, 1.0), "length": Between(0.0, 1.0), "scatter": Between(0.0, 2.0)
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -24,10 +29,12 @@ class Bridge(ClusteringAttack):
         position: Annotated[float, Ge(0), Le(1)] = 0.5,
         length: Annotated[float, Ge(0), Le(1)] = 1.0,
         scatter: Annotated[float, Ge(0)] = 1.0,
+        optimise: bool = False,
     ) -> None:
         self.position = position
         self.length = length
         self.scatter = scatter
+        self.optimise = optimise
 
     def place(self, honest: Landscape, count: int, random: np.random.Generator) -> Array:
         """Evenly on the line between the two nearest centres, scattered around it.

@@ -81,7 +81,7 @@ MODEL = np.array([0.0, 2.0])
 CLAIMS = [[0.0, -1.0], [3.0, 2.0]]
 
 
-def in_a_later_round(own=((0.0, 0.0), (0.0, 0.0)), models=False):
+def in_a_later_round(own=((0.0, 0.0), (0.0, 0.0)), models=False, **others):
     """Honest gradients are MODEL minus the local model, turned left by 0, 20, 20 and 40 degrees."""
     claimed = MODEL - AROUND
     left = claimed @ np.array([[0.0, 1.0], [-1.0, 0.0]])
@@ -96,6 +96,7 @@ def in_a_later_round(own=((0.0, 0.0), (0.0, 0.0)), models=False):
         claims=CLAIMS,
         as_claimed=own,
         work="local" if models else "gradient",
+        **others,
     )
 
 
