@@ -1,5 +1,7 @@
 """The defence that an attack is tried on is the one that is running, and trying leaves no trace."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -28,20 +30,25 @@ def strategy():
     return AlgorithmStrategy(algorithm, {"w": np.zeros(1)})
 
 
+@dataclass(frozen=True)
+class Models:
+    models: np.ndarray
+
+
 class Placed(AlgorithmBase):
     """Clients 0 and 2 are served what they sent, the others what client 0 did."""
 
     def start(self, initial):
-        return np.zeros((1, 1))
+        return Models(np.zeros((1, 1)))
 
     def ask(self, state, round_number, clients):
         return REQUEST
 
     def learn(self, state, request, replies):
-        return replies.vectors[[0, 2]]
+        return Models(replies.vectors[[0, 2]])
 
     def serve(self, state, clients):
-        return state, np.where(clients == 2, len(state) - 1, 0)
+        return state.models, np.where(clients == 2, len(state.models) - 1, 0)
 
 
 def test_harm_counts_what_honest_clients_are_served_not_the_best_model_there_is():
