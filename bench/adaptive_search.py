@@ -2,7 +2,7 @@
 
 For each attack and share of Byzantine clients the parameters that the attack declares are searched
 (`tagma.attacks.parameter_search`) for the largest harm: the served error over that of a federation
-without Byzantine clients, the mean over some seeds. A try is whole runs, so that attacks are found
+without Byzantine clients, the geometric mean over some seeds. A try is whole runs, so that attacks are found
 that pay off late. The worst parameters are a choice among noisy figures; so they are tried once
 more on fresh seeds, and that is the figure to believe.
 
@@ -52,6 +52,8 @@ _DEFENCE = ("preset", "strategy", "clustering", "aggregation")
 _TOGETHER = 10
 """Tries between two looks at what they did. Not the number of workers: a search is the same with
 any."""
+_LEAST, _MOST = 1e-9, 1e9
+"""Ratios beyond this count as this in a search."""
 _LATER = "later."
 """Before the parameters of what an attack does later."""
 
@@ -79,15 +81,15 @@ def main(arguments: list[str]) -> None:
             for (hunt, _), ratios in zip(tries, found, strict=True):
                 hunt.ratios.append(ratios)
             for hunt, points in asked:
-                hunt.search.tell([float(np.mean(one)) for one in hunt.ratios[-len(points) :]])
+                hunt.search.tell([_harm(ratios) for ratios in hunt.ratios[-len(points) :]])
         worst = [(hunt, hunt.search.points[hunt.search.best]) for hunt in hunts]
         fresh = _ratios(worst, options.seed + options.trials, options.fresh, kept, workers)
     rows: list[dict[str, Any]] = [
         {
             "attack": hunt.name,
             "fraction": float(hunt.alpha),
-            "as given": hunt.search.harms[0],
-            "searched": hunt.search.harms[hunt.search.best],
+            "as given": float(np.mean(hunt.ratios[0])),
+            "searched": float(np.mean(hunt.ratios[hunt.search.best])),
             "on fresh seeds": float(np.mean(ratios)),
             "worst of them": max(ratios),
             "settings": hunt.overrides(point),
@@ -235,6 +237,11 @@ def _ratios(
         errors.append(inf if error is None else error)
     shaped = np.array(errors).reshape(len(tries), 2, trials)
     return (shaped[:, 0] / shaped[:, 1]).tolist()
+
+
+def _harm(ratios: Sequence[float]) -> float:
+    """Of several seeds; one that diverged must not decide alone."""
+    return float(np.exp(np.log(np.clip(ratios, _LEAST, _MOST)).mean()))
 
 
 def _write_tries(path: Path, hunts: Sequence[_Hunt]) -> None:
