@@ -2,9 +2,9 @@
 
 For each attack and share of Byzantine clients the parameters that the attack declares are searched
 (`tagma.attacks.parameter_search`) for the largest harm: the served error over that of a federation
-without Byzantine clients, the geometric mean over some seeds. A try is whole runs, so that attacks are found
-that pay off late. The worst parameters are a choice among noisy figures; so they are tried once
-more on fresh seeds, and that is the figure to believe.
+without Byzantine clients, the geometric mean over some seeds. A try is whole runs, so that attacks
+are found that pay off late. The worst parameters are a choice among noisy figures; so they are
+tried once more on fresh seeds, and that is the figure to believe.
 
 All runs are kept in the folder: after an interruption the same command goes on.
 """
