@@ -9,6 +9,9 @@ from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.screening.error_bars import error_bound
 
 
+_HELD = "its replies lead farther from its clients' local models than these explain"
+
+
 def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
     """Per cluster: a bound on its error, how many clients are excluded, and why it is suspect.
 
@@ -31,10 +34,19 @@ def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
             reason = "the reply check excluded all its clients"
         bound = None
         ball = np.isfinite(clustering.radius[k]) and not state.trimmed[counting].any()
-        if ball and not reason:
-            bound = error_bound(state.local_models[counting])
+        stretched = bool(clustering.stretched and clustering.stretched[k])
+        if state.confinement is not None and state.confinement.held[k]:
+            reason = reason or _HELD
+        if ball and not (reason or stretched or state.contradiction):
+            weights = None if state.weights is None else state.weights[counting]
+            bound = error_bound(state.local_models[counting], weights=weights)
         per_entry = bound / sqrt(state.local_models.shape[1]) if bound else None
-        rows.append({"error_bound": per_entry, "excluded": excluded, "suspect": reason})
+        rows.append(
+            {
+                "error_bound": per_entry, "excluded": excluded, "suspect": reason,
+                "stretched": stretched,
+            }
+        )  # fmt: skip
     return rows
 
 

@@ -14,6 +14,22 @@ P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
+class OwnNoise:
+    """Each client's own noise, where a clustering measures it, and what it allows."""
+
+    scales: Array
+    """The standard deviation of the entries of every vector, shape (m,)."""
+    typical: float
+    """The median."""
+    limit: float
+    """Vectors with more are trimmed."""
+    inflation: float
+    """Variance in the directions in which the centres differ, over that in all others."""
+    units: Array
+    """What every coordinate was divided by first, shape (d,)."""
+
+
+@dataclass(frozen=True)
 class Clustering:
     """K clusters of m vectors."""
 
@@ -38,6 +54,12 @@ class Clustering:
     """Which vectors those centres trim, shape (iterations + 1, m)."""
     suspect: tuple[str | None, ...] = ()
     """Why a cluster may not be honest, or None; one per cluster, or empty: nothing was examined."""
+
+    noise: OwnNoise | None = None
+    """By what each vector was judged, where it was by its own noise."""
+    stretched: tuple[bool, ...] = ()
+    """Clusters that spread more than noise in some direction: two that are too close to be told
+    apart, or Byzantine clients beside honest ones; one per cluster, or empty: nobody looked."""
 
     @property
     def k(self) -> int:

@@ -10,7 +10,7 @@ its reply, takes the gradient's place.
 A reply strikes out if the angle is a right one or more, or the slant far above the others', or the
 ratio far from theirs. The slant is tan(angle / 2): in few dimensions the cosine, which is 1 at
 best, has a long tail that honest clients would be excluded for. A striking reply is not used; a
-client with two strikes is out for good.
+client with two strikes is out until replies that agree have made up for them.
 
 This assumes a smooth convex loss and that updates come from all the data of the local model, which
 must be the minimiser itself: not for stochastic gradients, nor for a strong ridge. A Byzantine
@@ -34,7 +34,7 @@ class Limits:
     ratio: float = 5.0
     """The logarithm of the ratio may be so far from the median, on either side."""
     strikes: int = 2
-    """A client with so many is excluded."""
+    """A client with so many more than replies that passed since is excluded."""
     floor: float = 0.02
     """Spreads below this count as this: where all agree, rounding must not decide."""
 
