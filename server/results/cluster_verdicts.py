@@ -24,6 +24,8 @@ def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
     """
     standing, clustering = state.standing, state.clustering
     suspected = clustering.suspect or (None,) * clustering.k
+    bounds = state.confinement
+    held = np.zeros(clustering.k, dtype=bool) if bounds is None else bounds.held
     rows = []
     for k in range(clustering.k):
         inside = state.labels == k
@@ -35,16 +37,16 @@ def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
         bound = None
         ball = np.isfinite(clustering.radius[k]) and not state.trimmed[counting].any()
         stretched = bool(clustering.stretched and clustering.stretched[k])
-        if state.confinement is not None and state.confinement.held[k]:
+        if held[k] and 2 * held.sum() <= len(held):
             reason = reason or _HELD
-        if ball and not (reason or stretched or state.contradiction):
+        if ball and not (reason or stretched or held[k] or state.contradiction):
             weights = None if state.weights is None else state.weights[counting]
             bound = error_bound(state.local_models[counting], weights=weights)
         per_entry = bound / sqrt(state.local_models.shape[1]) if bound else None
         rows.append(
             {
                 "error_bound": per_entry, "excluded": excluded, "suspect": reason,
-                "stretched": stretched,
+                "stretched": stretched, "held": bool(held[k]),
             }
         )  # fmt: skip
     return rows

@@ -15,7 +15,7 @@ import numpy as np
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.screening.error_bars import error_bound
 
-_MOST = 0.75
+_MOST = 0.66
 """So many replies that point outwards are evidence."""
 _GROWTH = 1.5
 """By how much the bound grows in one round."""

@@ -28,7 +28,7 @@ class Constants:
     """Noise: clients with more, in units of the median, are outside in any case."""
     edge_room: Annotated[float, Ge(0)] = 0.03
     """Projection: by how much a singular value must exceed the noise edge to be a signal."""
-    strong: Positive = 1.25
+    strong: Positive = 1.1
     """Projection: a signal of so many edges is hardly turned by noise."""
     room: Positive = 1.3
     """Membership: room above the squared distance that one in a thousand exceeds."""

@@ -21,7 +21,7 @@ def first_units(vectors: Array, constants: Constants) -> Array:
     if m <= _NEIGHBOUR:
         return np.ones(d)
     ordered = np.sort(vectors, axis=0)
-    gaps = np.median(ordered[_NEIGHBOUR:] - ordered[:-_NEIGHBOUR], axis=0)
+    gaps = coordinate_medians(ordered[_NEIGHBOUR:] - ordered[:-_NEIGHBOUR])
     # Gaps differ by the number of clusters that are alike in the coordinate, too.
     return gaps if (gaps := _if_uneven(gaps, constants.uneven**2)) is not None else np.ones(d)
 
@@ -35,14 +35,22 @@ def units_within(
     """
     inside = np.flatnonzero(members >= 0)
     own = members[inside]
-    sums = np.zeros_like(centres)
-    np.add.at(sums, own, vectors[inside])
-    means = sums / np.maximum(np.bincount(own, minlength=len(centres)), 1)[:, None]
-    return _if_uneven(np.median(np.abs(vectors[inside] - means[own]), axis=0), constants.uneven)
+    shares = (own == np.arange(len(centres))[:, None]).astype(np.float64)
+    means = shares @ vectors[inside] / np.maximum(shares.sum(axis=1), 1)[:, None]
+    return _if_uneven(coordinate_medians(np.abs(vectors[inside] - means[own])), constants.uneven)
+
+
+def coordinate_medians(rows: Array) -> Array:
+    """The median of every coordinate; of an even number the mean of the middle two."""
+    half = len(rows) // 2
+    middle = np.sort(rows, axis=0)[half - (len(rows) % 2 == 0) : half + 1]
+    medians: Array = middle.mean(axis=0)
+    return medians
 
 
 def _if_uneven(spreads: Array, ratio: float) -> Array | None:
-    low, high = np.quantile(spreads, [0.1, 0.9])
+    ordered = np.sort(spreads)
+    low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     if high <= ratio * low:
         return None
     units: Array = np.maximum(spreads, _SMALLEST * high)

@@ -18,18 +18,21 @@ Deterministic, and the same for reordered, moved and scaled vectors, and for rot
 coordinates are rescaled. Cost O(m^2 d + m K d) with m <= d, else O(m^2 p + m d^2).
 """
 
-from dataclasses import replace
-from math import ceil
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
+from scipy.spatial.distance import cdist
 from scipy.special import chdtri
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.clustering import Clustering, OwnNoise, of_finite_points
 from tagma.strategies.clustering.density.constants import DEFAULTS, Constants
-from tagma.strategies.clustering.density.coordinates import first_units, units_within
+from tagma.strategies.clustering.density.coordinates import (
+    coordinate_medians,
+    first_units,
+    units_within,
+)
 from tagma.strategies.clustering.density.copies import superfluous
 from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, split_lengths
 from tagma.strategies.clustering.density.modes import find_modes
@@ -66,7 +69,7 @@ def density(
     smallest = smallest or constants.smallest
     room = _room(examples, len(vectors))
     units = first_units(vectors, constants)
-    fit, rows = find_clusters(vectors / units, smallest, room, constants)
+    middle, fit, rows = find_clusters(vectors / units, smallest, room, constants)
     for _ in range(_REFITS):
         if not fit.k:
             return _one_cluster(vectors, smallest)
@@ -74,8 +77,8 @@ def density(
         if finer is None:
             break
         units = units * finer
-        fit, rows = find_clusters(vectors / units, smallest, room, constants)
-    return _clustering(vectors, units, fit, rows, k, smallest)
+        middle, fit, rows = find_clusters(vectors / units, smallest, room, constants)
+    return _clustering(vectors / units, units, fit, middle, rows, k, smallest)
 
 
 def _room(examples: Labels | None, m: int) -> Array:
@@ -88,13 +91,14 @@ def _room(examples: Labels | None, m: int) -> Array:
 
 def find_clusters(
     vectors: Array, smallest: int, room: Array, constants: Constants
-) -> tuple[Fit, Labels]:
-    """The clusters of the vectors that are neither copies nor far away, and which these are.
+) -> tuple[Array, Fit, Labels]:
+    """The middle of all vectors, the clusters around it, and of which vectors these are made.
 
-    Centres are measured from the coordinate-wise median of the vectors.
+    Without copies, and those that are far away. Centres are measured from the middle.
     """
     d = vectors.shape[1]
-    centred = vectors - np.median(vectors, axis=0)
+    middle = coordinate_medians(vectors)
+    centred = vectors - middle
     lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred))
     rows = np.flatnonzero(lengths <= _FAR * np.median(lengths))
     known, modes, copies = _begin(centred[rows], room[rows], smallest, constants)
@@ -102,7 +106,7 @@ def find_clusters(
         rows = rows[~copies]
         known, modes, _ = _begin(centred[rows], room[rows], smallest, constants)
     fit = refine(known, settle(known, modes, known.typical))
-    return fit, rows
+    return middle, fit, rows
 
 
 def _begin(
@@ -138,38 +142,46 @@ def _begin(
 
 
 def _clustering(
-    vectors: Array, units: Array, fit: Fit, rows: Labels, k: int | None, smallest: int
+    points: Array,
+    units: Array,
+    fit: Fit,
+    middle: Array,
+    rows: Labels,
+    k: int | None,
+    smallest: int,
 ) -> Clustering:
-    """The k largest clusters of all vectors, those left out as well."""
-    m, d = vectors.shape
-    largest = np.lexsort((fit.sizes, -fit.sizes))[:k]
+    """The k largest clusters of all vectors, those left out as well; points are in these units."""
+    m = len(points)
+    # Among equals the tightest, so that no order of rows matters.
+    largest = np.lexsort((fit.centres.sum(axis=1), -fit.sizes))[:k]
+    number = range(len(largest))
     rank = np.full(fit.k + 1, OUTSIDE)
-    rank[largest] = np.arange(len(largest))
+    rank[largest] = number
     members = np.full(m, OUTSIDE)
     members[rows] = rank[fit.members]
-    middle = np.median(vectors / units, axis=0)
-    centres = (fit.centres[largest] + middle) * units
-    apart = np.array([(((vectors - centre) / units) ** 2).sum(axis=1) for centre in centres])
-    labels = np.where(members >= 0, members, apart.argmin(axis=0))
+    centres = fit.centres[largest] + middle
+    labels = members.copy()
+    left = np.flatnonzero(members == OUTSIDE)
+    if len(left):
+        labels[left] = cdist(points[left], centres).argmin(axis=1)
     scales = np.full(m, np.inf)
     scales[rows] = fit.noise.scales
-    inside = [np.flatnonzero(members == number) for number in range(len(largest))]
-    residuals = [(vectors[own] - centres[c]) / units for c, own in enumerate(inside)]
-    stretch = np.array([stretch_of(r, scales[own]) for r, own in zip(residuals, inside, strict=True)])
-    usual = [max(1.0, float(np.median(np.delete(stretch, c)))) if len(largest) > 1 else 1.0 for c in range(len(largest))]
-    radii = [np.linalg.norm(r * units, axis=1).max() for r in residuals]
+    inside = [np.flatnonzero(members == c) for c in number]
+    residuals = [points[own] - centres[c] for c, own in enumerate(inside)]
+    stretch = [stretch_of(each, scales[own]) for each, own in zip(residuals, inside, strict=True)]
+    usual = [np.median([*stretch[:c], *stretch[c + 1 :]] or [1.0]) for c in number]
     return Clustering(
         labels=labels,
-        centres=centres,
+        centres=centres * units,
         trimmed=members == OUTSIDE,
-        radius=np.array(radii),
+        radius=np.array([np.linalg.norm(each * units, axis=1).max() for each in residuals]),
         history=labels[None],
         iterations=0,
         stopped=f"{len(largest)} clusters of at least {smallest} clients",
         scale=fit.noise.typical * float(np.sqrt(np.mean(units**2))),
         suspect=(None,) * len(largest),
         noise=OwnNoise(scales, fit.noise.typical, fit.noise.limit, fit.inflation, units),
-        stretched=tuple((stretch > usual).tolist()),
+        stretched=tuple(bool(stretch[c] > max(1.0, usual[c])) for c in number),
     )
 
 

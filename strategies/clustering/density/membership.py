@@ -120,7 +120,8 @@ def _step(
         inflation = float(np.clip(relative / median_of_chi_square(p), 1, _INFLATED))
     rounding = _ROUNDING * float(np.einsum("ij,ij->i", centres, centres).max())
     allowed = inflation * reach(p, d - p, constants) * variances + rounding
-    quiet = noise.scales**2 <= (noise.limit * room) ** 2 + rounding
+    most = np.minimum(noise.limit * room, constants.noisiest * noise.typical)
+    quiet = noise.scales**2 <= np.maximum(most, noise.limit) ** 2 + rounding
     fits = (apart[np.arange(m), nearest] <= allowed) & quiet
     return Fit(np.where(fits, nearest, OUTSIDE), centres, sizes, noise, inflation)
 

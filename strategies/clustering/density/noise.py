@@ -66,7 +66,8 @@ def shrunk(squares: Array, freedom: int, typical: float, constants: Constants) -
 def _limit(scales: Array, freedom: int, constants: Constants) -> float:
     if not freedom:
         return inf
-    quartile, middle = np.quantile(scales, [0.25, 0.5]).tolist()
+    ordered = np.sort(scales)
+    quartile, middle = float(ordered[len(scales) // 4]), float(ordered[len(scales) // 2])
     if not quartile:
         return inf if not middle else constants.noisiest * middle
     spread = log(middle / quartile) / _QUARTILE

@@ -17,17 +17,18 @@ from tagma.strategies.clustering.density.constants import Constants
 from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, polish, renumber
 from tagma.strategies.clustering.density.modes import find_modes
 from tagma.strategies.clustering.density.separation import (
+    Group,
     beyond_noise,
     most_inside,
     separation,
     two_means,
+    without_noise,
 )
-from tagma.strategies.numerics.noise_edge import noise_edge
 
 _MOST = 2000
 """Among more clients outside than this, none are looked for."""
-_CLEARLY = 3.0
-"""Centres so many times farther than they must be, at the noise edge, need no test."""
+_LONGEST = 2.0
+"""Clusters are not taken for more elongated than this, in variance."""
 
 
 @dataclass(frozen=True)
@@ -80,28 +81,35 @@ def refine(known: Known, fit: Fit) -> Fit:
 
 def _indistinct(known: Known, fit: Fit) -> tuple[int, int] | None:
     """The two clusters that are most clearly one, if there are any."""
-    constants, d = known.constants, known.vectors.shape[1]
-    worst, pair = constants.apart, None
+    worst, pair = known.constants.apart, None
     rows = [np.flatnonzero(fit.members == number) for number in range(fit.k)]
-    scales = np.sqrt(fit.inflation) * fit.noise.scales
-    edges = [scales[own].max() * noise_edge(len(own), d) for own in rows]
-    gaps = cdist(fit.centres, fit.centres)
-    for a, b in zip(*np.tril_indices(fit.k, -1), strict=True):
-        if gaps[a, b] > _CLEARLY * constants.apart * max(edges[a], edges[b]):
-            continue
-        found = _apart(known, rows[a], rows[b], (scales[rows[a]], scales[rows[b]]))
-        if found < worst:
-            worst, pair = found, (int(b), int(a))
+    strong = [Group(known.strong[own], fit.noise.scales[own]) for own in rows]
+    whole = [Group(known.vectors[own], fit.noise.scales[own]) for own in rows]
+    elongation = _elongation(strong)
+    for group in (*strong, *whole):
+        group.variance *= elongation
+    for a in range(fit.k):
+        for b in range(a):
+            both, inside = (whole[b], whole[a]), (strong[b], strong[a])
+            found = separation(*(inside if most_inside(both, inside) else both))
+            if found < worst:
+                worst, pair = found, (b, a)
     return pair
 
 
-def _apart(known: Known, first: Labels, second: Labels, scales: tuple[Array, Array]) -> float:
-    """The separation of two groups; in the strongest directions, if these hold it."""
-    groups = known.vectors[first], known.vectors[second]
-    strong = known.strong[first], known.strong[second]
-    if known.strong.shape[1] and most_inside(*groups, *strong, scales):
-        groups = strong
-    return separation(*groups, scales)
+def _elongation(groups: list[Group]) -> float:
+    """The variance of most clusters' clients in one of the strongest directions, in units of noise.
+
+    Losses may scatter their minimisers more in some directions: no reason to split one cluster.
+    """
+    found = []
+    for group in groups:
+        others = max(group.size - 1, 1)
+        largest = np.linalg.eigvalsh(group.away.T @ group.away)[-1:].sum() / others
+        ratio = len(group.centre) / others
+        found.append(without_noise(float(largest) / max(group.variance, 1e-300), ratio))
+    usual = np.median(np.repeat(found, [group.size for group in groups]))
+    return float(np.clip(usual, 1, _LONGEST))
 
 
 def _splits(known: Known, fit: Fit, tried: set[bytes]) -> Iterator[tuple[Labels, Labels]]:

@@ -22,50 +22,66 @@ _TRACY_WIDOM = 2.02
 """One in a hundred of normal clusters exceeds it."""
 
 
-def separation(first: Array, second: Array, scales: tuple[Array, Array]) -> float:
-    """How far two groups are apart, in deviations; `scales` are the clients' own noise.
+class Group:
+    """Clients that may be a cluster, as the tests below need them."""
 
-    Cost O(M d).
-    """
-    centres = first.mean(axis=0), second.mean(axis=0)
-    line = centres[0] - centres[1]
+    def __init__(self, rows: Array, scales: Array) -> None:
+        """From their vectors, shape (M, d), and their own noise, shape (M,)."""
+        self.size = len(rows)
+        self.centre = rows.mean(axis=0)
+        self.away = rows - self.centre
+        self.squares = np.einsum("ij,ij->i", self.away, self.away)
+        self.variance = float(scales @ scales) / self.size
+
+
+def separation(first: Group, second: Group) -> float:
+    """How far two groups are apart, in deviations. Cost O(M d)."""
+    line = first.centre - second.centre
     squared = float(line @ line)
-    if min(len(first), len(second)) < 2 or not squared:
+    if min(first.size, second.size) < 2 or not squared:
         return 0.0
     gap = variance = 0.0
-    sides = zip((first, second), centres, (line, -line), scales, strict=True)
-    for rows, centre, toward, own in sides:
-        others = len(rows) - 1
-        away = rows - centre
-        along, square = away @ toward / others, np.einsum("ij,ij->i", away, away) / others
+    for group, toward in ((first, line), (second, -line)):
+        others = group.size - 1
+        along, square = group.away @ toward / others, group.squares / others
         # Without the client, the line is `toward` - away / others.
         length = np.sqrt(np.maximum(squared - 2 * along + square / others, 1e-12 * squared))
         places = (squared / 2 + others * along - (1 + 0.5 / others) * square) / length
-        gap += float(places.mean())
-        variance += max(float(places.var()) * len(rows) / others, float(np.mean(own**2))) / 2
+        mean = float(places.sum()) / group.size
+        gap += mean
+        deviations = places - mean
+        variance += max(float(deviations @ deviations) / others, group.variance) / 2
     if not variance:
         return inf if gap > 0 else 0.0
     return gap / sqrt(variance)
 
 
-def most_inside(first: Array, second: Array, basis_first: Array, basis_second: Array,
-                scales: tuple[Array, Array]) -> bool:  # fmt: skip
-    """Whether most of the difference of two groups' centres, but for noise, is in some directions.
+def most_inside(whole: tuple[Group, Group], inside: tuple[Group, Group]) -> bool:
+    """Whether most of the difference of two groups, but for noise, is in some directions.
 
-    `basis_first` and `basis_second` are the groups in these directions.
+    `inside` are the same groups in these directions.
     """
-    noise = sum(float(np.mean(own**2)) / len(own) for own in scales)
-    line, inside = first.mean(axis=0) - second.mean(axis=0), basis_first.mean(axis=0)
-    inside = inside - basis_second.mean(axis=0)
-    whole = float(line @ line) - noise * len(line)
-    return float(inside @ inside) - noise * len(inside) > whole / 2
+    excess = []
+    for first, second in (inside, whole):
+        line = first.centre - second.centre
+        noise = first.variance / first.size + second.variance / second.size
+        excess.append(float(line @ line) - noise * len(line))
+    return excess[0] > excess[1] / 2
 
 
 def beyond_noise(residuals: Array, times: float) -> Array:
     """The directions in which a cluster spreads more than so many noise edges, shape (p, d)."""
     m, d = residuals.shape
-    values, directions = right_singular(residuals)
-    return directions[: int((values > times * edge_of(values[: m - 1], m - 1, d)).sum())]
+    squares = np.linalg.eigvalsh(smaller_gram(residuals))[::-1]
+    values = np.sqrt(np.maximum(squares[: m - 1], 0))
+    beyond = int((values > times * edge_of(values, m - 1, d)).sum())
+    return right_singular(residuals)[1][:beyond] if beyond else residuals[:0]
+
+
+def smaller_gram(rows: Array) -> Array:
+    """The products of the rows, or of the columns if these are fewer."""
+    products: Array = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
+    return products
 
 
 def stretch_of(residuals: Array, scales: Array) -> float:
@@ -75,10 +91,10 @@ def stretch_of(residuals: Array, scales: Array) -> float:
     """
     m, d = residuals.shape
     relative = residuals / np.maximum(scales, np.median(scales) / 2)[:, None]
-    largest = right_singular(relative)[0][0] ** 2
+    largest = float(np.linalg.eigvalsh(smaller_gram(relative))[-1])
     edge = sqrt(m - 1) + sqrt(d)
     width = edge * (1 / sqrt(m - 1) + 1 / sqrt(d)) ** (1 / 3)
-    return float(sqrt(largest / (edge**2 + _TRACY_WIDOM * width)))
+    return sqrt(max(largest, 0) / (edge**2 + _TRACY_WIDOM * width))
 
 
 def two_means(rows: Array, direction: Array) -> Labels:
@@ -95,3 +111,14 @@ def two_means(rows: Array, direction: Array) -> Labels:
             break
         parts = moved
     return parts
+
+
+def without_noise(largest: float, ratio: float) -> float:
+    """The largest variance in any direction, from that of a sample; 1 if noise explains that.
+
+    `ratio` is dimensions over rows; noise has variance 1 (Baik, Ben Arous and Peche, 2005).
+    """
+    if largest <= (1 + sqrt(ratio)) ** 2:
+        return 1.0
+    half = (largest + 1 - ratio) / 2
+    return half + sqrt(half**2 - largest)
