@@ -25,7 +25,6 @@ from tagma.attacks.base import Attack, LocalAttack, LocalView, OmniscientAttack
 from tagma.attacks.client_mod import remember
 from tagma.attacks.collusion import Collusion
 from tagma.attacks.local_forgery import Sent, forged
-from tagma.attacks.on_clustering.forged_local_models import ClusteringAttack
 from tagma.attacks.schedule import Adversary, Phase, Squad
 from tagma.counts import ceil_of
 from tagma.errors import SettingError, TagmaError
@@ -104,8 +103,10 @@ def _check_omniscient(phase: Phase) -> None:
     attack = phase.attack
     if not isinstance(attack, OmniscientAttack):
         raise _unfit(attack, "it sees its own client only; give it to the ClientApp: byzantine")
-    if isinstance(attack, ClusteringAttack):
-        raise _unfit(attack, "it needs the true groups of the clients, which an app does not tell")
+    if attack.needs_local_models:
+        raise _unfit(
+            attack, "it needs local models and the true groups, which an app does not tell"
+        )
     if getattr(attack, "optimise", False):
         raise SettingError("attack.optimise", True, "the defence of an app cannot be rehearsed")
 
@@ -259,6 +260,7 @@ class _CollusionGrid(WholeRounds):
             Adversary((Squad(mask, self._phases),)),
             groups=None,
             rehearsal=_no_rehearsal,
+            program=_no_program,
             seed=self._seed,
         )
 
@@ -296,3 +298,7 @@ def _usable(layout: Layout, reply: Message) -> Array | None:
 
 def _no_rehearsal(request: Request, replies: Replies) -> float:
     raise TagmaError("the defence of an app cannot be rehearsed: choose another attack")
+
+
+def _no_program(*asked: object) -> Array:
+    raise TagmaError("the clients of an app cannot be asked twice: choose another attack")

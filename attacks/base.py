@@ -10,7 +10,7 @@ every engine.
 The strategy never learns which clients are Byzantine.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
@@ -121,8 +121,16 @@ class FederationView:
     random: np.random.Generator
     """The colluders' common random stream of this round."""
     rehearse: Rehearse
-    """From forged updates (b, d) to the error that the defence would then have: the very defence
-    that is running, from its present state."""
+    """From forged updates (b, d) to the served error that the defence would then have: the very
+    defence that is running, from its present state."""
+    honest_claims: Array
+    """The local models that the honest clients sent, shape (h, d); of no rows where nobody was ever
+    asked for any."""
+    claims: Array
+    """Those that the Byzantine clients sent, forged or not, shape (b, d); likewise."""
+    as_claimed: Callable[[], Array]
+    """What the Byzantine clients would send if the minimisers of their losses were what they
+    claimed, shape (b, d): nothing in such updates contradicts their local models."""
 
     @property
     def honest_models(self) -> Array:
@@ -164,6 +172,8 @@ class OmniscientAttack:
     )
     source: ClassVar[str] = ""
     """Where it was published."""
+    needs_local_models: ClassVar[bool] = False
+    """Whether it has no meaning but where clients are asked for their local models."""
 
     def forge(self, view: FederationView) -> Array:
         """The updates that the Byzantine clients send, shape (b, d)."""

@@ -15,11 +15,14 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.attacks.base import FederationView, OmniscientAttack
 from tagma.attacks.schedule import Adversary
 from tagma.errors import FederationError
-from tagma.exchange import CHOICE, FIT, Replies, Request
+from tagma.exchange import CHOICE, FIT, GRADIENT, Replies, Request
 from tagma.rng import stream
 
 Rehearsal = Callable[[Request, Replies], float]
 """From what was asked for and what would be answered to the harm."""
+HonestProgram = Callable[[int, Request, Labels, Array], Array]
+"""From a round, a request, clients and a model for each, (b, d), to what their honest programs
+would answer to that."""
 _FIRST = 1
 """The round in whose name clients introduce themselves; known ones, when they come back, again."""
 
@@ -28,8 +31,9 @@ class Collusion:
     """The Byzantine clients of a federation, who are known by their numbers.
 
     `groups` is the true group of every client, -1 for none; None if the task knows no groups.
-    `memory` is what they remember, and is added to: the honest clients' local models, as they came.
-    A run that is resumed begins with that of the run before.
+    `program` is the honest one, on their own data. `memory` is what they remember, and is added to:
+    everybody's local models, as they were sent. A run that is resumed begins with that of the run
+    before.
     """
 
     def __init__(
@@ -38,14 +42,18 @@ class Collusion:
         *,
         groups: Labels | None,
         rehearsal: Rehearsal,
+        program: HonestProgram,
         seed: int,
         memory: dict[int, Array] | None = None,
     ) -> None:
         self._adversary = adversary
         self._groups = np.zeros_like(adversary.byzantine, dtype=int) if groups is None else groups
         self._rehearsal = rehearsal
+        self._program = program
         self._seed = seed
         self._introduced = {} if memory is None else memory
+        self._minimisers: dict[int, Array] = {}
+        """Of Byzantine clients: the local models that they would have sent if they were honest."""
 
     def __call__(self, round_number: int, request: Request, replies: Replies) -> Replies:
         """The replies with those of the Byzantine clients forged; unknown clients are honest."""
@@ -63,8 +71,8 @@ class Collusion:
 
     def _remember(self, replies: Replies, *, anew: bool) -> None:
         for client, vector in zip(replies.clients.tolist(), replies.vectors, strict=True):
-            honest = client < len(self._groups) and not self._adversary.byzantine[client]
-            if honest and (anew or client not in self._introduced):
+            known = client < len(self._groups)
+            if known and (anew or client not in self._introduced):
                 self._introduced[client] = vector
 
     def _view(
@@ -92,6 +100,18 @@ class Collusion:
         if not honest.any() or not byzantine.any():
             return None, rows
 
+        claims = self._claims(numbers) if request.work != FIT else updates
+
+        def as_claimed() -> Array:
+            if request.work == FIT or not len(claims):
+                return updates[byzantine]
+            shift = claims[byzantine] - self._true_minimisers(
+                round_number, request, numbers[byzantine]
+            )
+            models = request.models[received[byzantine]] - shift
+            sent = self._program(round_number, request, numbers[byzantine], models)
+            return sent if request.work == GRADIENT else sent + shift
+
         def rehearse(forged: Array) -> float:
             tried = replies.vectors.copy()
             tried[rows] = forged
@@ -110,12 +130,29 @@ class Collusion:
             clients=numbers[byzantine],
             random=random,
             rehearse=rehearse,
+            honest_claims=claims[honest] if len(claims) else claims,
+            claims=claims[byzantine] if len(claims) else claims,
+            as_claimed=as_claimed,
         )
         return view, rows
 
+    def _claims(self, clients: Labels) -> Array:
+        """The local models that these clients sent; of no rows where nobody was asked for them."""
+        sent = [self._introduced[c] for c in clients.tolist() if c in self._introduced]
+        return np.array(sent) if len(sent) == len(clients) else np.empty((0, 0))
+
+    def _true_minimisers(self, round_number: int, request: Request, clients: Labels) -> Array:
+        new = np.array([c for c in clients.tolist() if c not in self._minimisers], dtype=np.int64)
+        if len(new):
+            models = np.broadcast_to(request.models[0], (len(new), request.models.shape[1]))
+            found = self._program(round_number, replace(request, work=FIT), new, models)
+            self._minimisers |= dict(zip(new.tolist(), found, strict=True))
+        return np.array([self._minimisers[c] for c in clients.tolist()])
+
     def _with_earlier(self, numbers: Labels, updates: Array) -> tuple[Labels, Array]:
         """The local models of this exchange and those of honest clients that came earlier."""
-        earlier = sorted(self._introduced.keys() - set(numbers.tolist()))
+        honest = {c for c in self._introduced if not self._adversary.byzantine[c]}
+        earlier = sorted(honest - set(numbers.tolist()))
         if not earlier:
             return numbers, updates
         every = np.concatenate([numbers, earlier])

@@ -4,8 +4,7 @@ import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.attacks.adversary import adversary_of
-from tagma.attacks.base import Attack, FederationView, LocalAttack, LocalView
-from tagma.attacks.on_clustering.forged_local_models import ClusteringAttack
+from tagma.attacks.base import Attack, FederationView, LocalAttack, LocalView, OmniscientAttack
 from tagma.attacks.schedule import Phase
 from tagma.attacks.threat_model import OutOfSight
 from tagma.errors import SettingError
@@ -42,7 +41,7 @@ def try_attacks(settings: Settings, first: str, later: str, *, choosing: bool = 
 
 def _no_meaning(attack: Attack, first: str, choosing: bool) -> str | None:
     """Why an attack does not suit the algorithm; None if it does."""
-    if isinstance(attack, ClusteringAttack) and first != FIT:
+    if isinstance(attack, OmniscientAttack) and attack.needs_local_models and first != FIT:
         return (
             "forges local models, which this strategy never asks for; use strategy=three_stage or "
             "another attack"
@@ -117,4 +116,7 @@ def _federation_view(
         clients=np.flatnonzero(byzantine),
         random=random,
         rehearse=lambda forged: 0.0,
+        honest_claims=updates[~byzantine],
+        claims=updates[byzantine],
+        as_claimed=lambda: updates[byzantine],
     )

@@ -16,6 +16,7 @@ from tagma.attacks.collusion import Collusion
 from tagma.errors import FederationError
 from tagma.server.checkpoint import CheckpointWriter, load_checkpoint, remove_checkpoints
 from tagma.server.folder_lock import only_writer
+from tagma.server.honest_program import honest_program_of
 from tagma.server.own_data import own_data_of
 from tagma.server.rehearsal import rehearsal_of
 from tagma.server.results.events import Observer
@@ -110,6 +111,7 @@ def conduct(
                 adversary,
                 groups=None if clusters is None else clusters.labels,
                 rehearsal=rehearsal_of(strategy, truth, adversary.byzantine),
+                program=honest_program_of(strategy, settings),
                 seed=settings.seed,
                 memory=attack_memory,
             )

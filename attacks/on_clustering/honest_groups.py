@@ -25,6 +25,11 @@ class Landscape:
         return np.unique(self.groups)
 
     @cached_property
+    def rows(self) -> Labels:
+        """The row in `names` of every vector's group, shape (h,)."""
+        return np.searchsorted(self.names, self.groups)
+
+    @cached_property
     def sizes(self) -> Labels:
         """Shape (K,)."""
         return np.array([(self.groups == name).sum() for name in self.names])
@@ -37,7 +42,7 @@ class Landscape:
     @cached_property
     def scatter(self) -> float:
         """The standard deviation of the vectors' entries around their group's centre."""
-        own = self.centres[np.searchsorted(self.names, self.groups)]
+        own = self.centres[self.rows]
         freedom = max(len(self.vectors) - len(self.names), 1)
         return float(np.sqrt(((self.vectors - own) ** 2).sum() / (freedom * own.shape[1])))
 

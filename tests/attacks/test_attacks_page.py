@@ -54,6 +54,7 @@ SECTIONS = {
     "## Local attacks": "local",
     "## Omniscient attacks": "omniscient",
     "## Attacks on the clustering": "on_clustering",
+    "## Adaptive attacks": "adaptive",
 }
 
 
@@ -86,7 +87,7 @@ def test_the_page_names_every_pair_that_is_refused_and_no_others():
     ours = {(attack, algorithm) for attack, algorithm in NO_MEANING if algorithm != "tagma"}
     assert refused().keys() == ours  # the same, with its settings, as three_stage
     assert {(attack, "three_stage") for attack, name in NO_MEANING if name == "tagma"} <= ours
-    assert len(ours) == 32
+    assert len(ours) == 72
 
 
 def test_the_reason_on_the_page_is_the_one_that_a_user_reads():

@@ -38,7 +38,17 @@ class Send(OmniscientAttack):
         return np.full_like(view.own, self.number)
 
 
-def collusion(*squads, groups=GROUPS, rehearsal=lambda request, replies: 0.0, memory=None):
+def no_program(*asked):
+    raise AssertionError("nobody asks the clients again")
+
+
+def collusion(
+    *squads,
+    groups=GROUPS,
+    rehearsal=lambda request, replies: 0.0,
+    program=no_program,
+    memory=None,
+):
     """Squads are (attack, clients); without any, one that sends 7."""
     made = []
     for attack, clients in squads:
@@ -46,7 +56,14 @@ def collusion(*squads, groups=GROUPS, rehearsal=lambda request, replies: 0.0, me
         mask[clients] = True
         made.append(Squad(mask, (Phase(attack),)))
     adversary = Adversary(tuple(made))
-    return Collusion(adversary, groups=groups, rehearsal=rehearsal, seed=0, memory=memory)
+    return Collusion(
+        adversary,
+        groups=groups,
+        rehearsal=rehearsal,
+        program=program,
+        seed=0,
+        memory=memory,
+    )
 
 
 def replies_of(*clients, dtype=float, **extras):
@@ -142,7 +159,11 @@ def test_without_honest_or_without_byzantine_replies_nothing_is_forged(clients):
 def test_in_rounds_without_an_attack_nothing_is_forged():
     squad = Squad(BYZANTINE, (Phase(Send(), start=3), Phase(LocalAttack(), start=1, stop=2)))
     colluding = Collusion(
-        Adversary((squad,)), groups=GROUPS, rehearsal=lambda request, replies: 0.0, seed=0
+        Adversary((squad,)),
+        groups=GROUPS,
+        rehearsal=lambda request, replies: 0.0,
+        program=no_program,
+        seed=0,
     )
     for number, forges in ((1, False), (2, False), (3, True)):
         forged = colluding(number, request_of(*EVERYONE), replies_of(*EVERYONE))
@@ -290,3 +311,40 @@ def test_what_a_node_says_for_others_disarms_no_attack():
     sevens = (strategy.outcome.replies.vectors == 7).all(axis=1)
     assert np.flatnonzero(sevens).tolist() == [1, 4]
     assert [reason for _, reason in strategy.outcome.rejected] == ["unsolicited"] * 19
+
+
+def test_who_answers_as_claimed_answers_as_if_its_loss_were_moved_to_its_claim():
+    attack, asked = Send(), []
+
+    def program(number, request, clients, models):
+        """Local models at 10 times the number, losses ||w - it||^2; trained models end halfway."""
+        asked.append((number, request.work, clients.tolist()))
+        own = np.array([[10.0 * client, 1.0] for client in clients.tolist()])
+        return {FIT: own, GRADIENT: 2 * (models - own), "local": (models + own) / 2}[request.work]
+
+    memory = {}
+    colluding = collusion((attack, [1, 4]), program=program, memory=memory)
+    colluding(1, request_of(*EVERYONE, work=FIT), replies_of(*EVERYONE))
+    assert attack.seen[0].as_claimed().tolist() == [[10, 1], [40, 1]]  # nothing is claimed yet
+    which = [0, 0, 1, 1, 1, 1]
+    colluding(2, request_of(*EVERYONE, which=which), replies_of(*EVERYONE))
+    view = attack.seen[1]
+    assert view.claims.tolist() == [[7, 7], [7, 7]]
+    assert view.honest_claims[:, 0].tolist() == [0, 20, 30, 50]
+    # Models (1, 1) and (2, 2), both clients' local models (7, 7).
+    assert view.as_claimed().tolist() == [[-12, -12], [-10, -10]]
+    assert asked == [(2, FIT, [1, 4]), (2, GRADIENT, [1, 4])]
+    colluding(3, request_of(*EVERYONE, which=which, work="local"), replies_of(*EVERYONE))
+    assert attack.seen[2].as_claimed().tolist() == [[4, 4], [4.5, 4.5]]
+    assert asked[2:] == [(3, "local", [1, 4])]  # local models are found once
+    resumed = Send()
+    after = collusion((resumed, [1, 4]), program=program, memory=memory)
+    after(4, request_of(*EVERYONE, which=which), replies_of(*EVERYONE))
+    assert resumed.seen[0].as_claimed().tolist() == [[-12, -12], [-10, -10]]
+
+
+def test_where_nobody_was_asked_for_local_models_nobody_has_claimed_any():
+    attack = Send()
+    collusion((attack, [1, 4]))(2, request_of(*EVERYONE), replies_of(*EVERYONE))
+    (view,) = attack.seen
+    assert len(view.claims) == len(view.honest_claims) == 0

@@ -19,7 +19,10 @@ SETTINGS = {
     "shifted_mean": ("attack.start=1",),
 }
 """So that they act within three rounds."""
-ON_LOCAL_MODELS = {"bridge", "fake_cluster", "infiltrate", "split", "starve"}
+ON_LOCAL_MODELS = {
+    "as_claimed", "bridge", "copycat", "fake_cluster", "flood", "halfway", "imposters",
+    "infiltrate", "median_then_tilt", "shrink", "split", "starve", "tilt",
+}  # fmt: skip
 NO_PLACES = ("fedavg", "fedprox", "ifca", "cfl", "threshold")
 """They ask for updates from the first round on."""
 NO_MEANING = {
@@ -32,7 +35,8 @@ NO_MEANING = {
     if algorithm != "ifca"
 }
 """Where nobody asks for local models, or clients choose nothing; what is said then."""
-NO_EFFECT = {("none", algorithm) for algorithm in ALGORITHMS}
+NO_EFFECT = {(attack, algorithm) for attack in ("none", "as_claimed") for algorithm in ALGORITHMS}
+"""As claimed is honest where the claim was."""
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +104,7 @@ def test_an_attack_acts_on_any_algorithm_or_says_that_it_cannot(
     assert all(np.isfinite(updates).all() for _, updates in given)
 
 
-def test_there_are_25_attacks():
-    assert len(choices("attack")) == 25
+def test_there_are_33_attacks():
+    assert len(choices("attack")) == 33
     assert set(choices("attack")) > ON_LOCAL_MODELS
     assert adversary_of(compose([*TINY, "attack=mixed"])).byzantine.sum() == 3

@@ -27,6 +27,10 @@ def federation_view(
     honest_groups=None,
     own_groups=None,
     rehearse=lambda forged: 0.0,
+    honest_claims=None,
+    claims=None,
+    as_claimed=None,
+    work=None,
 ):
     """The first round, which all begin with a model of zeros, unless models are given."""
     honest, own = np.array(honest, dtype=float), np.array(own, dtype=float)
@@ -37,7 +41,7 @@ def federation_view(
     models, rows = np.unique(received, axis=0, return_inverse=True)
     return FederationView(
         round=1 if first else 2,
-        work="local_model" if first else "gradient",
+        work=work or ("local_model" if first else "gradient"),
         honest=honest,
         own=own,
         models=models,
@@ -48,4 +52,7 @@ def federation_view(
         clients=np.arange(len(honest), len(honest) + len(own)),
         random=stream(0, "test"),
         rehearse=rehearse,
+        honest_claims=honest if honest_claims is None else np.array(honest_claims, float),
+        claims=own if claims is None else np.array(claims, float),
+        as_claimed=lambda: own if as_claimed is None else np.array(as_claimed, float),
     )

@@ -1,11 +1,14 @@
 """The defence that an attack is tried on is the one that is running, and trying leaves no trace."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from tagma.exchange import GRADIENT, Replies, Request
 from tagma.server.rehearsal import rehearsal_of
 from tagma.strategies.aggregation import mean
+from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.fedavg import FedAvg
 from tagma.strategies.algorithms.server_step import GradientStep
 from tagma.strategies.flower import AlgorithmStrategy
@@ -25,6 +28,36 @@ def replies(*updates):
 def strategy():
     algorithm = FedAvg(aggregate=mean, optimiser=GradientStep(step=1.0))
     return AlgorithmStrategy(algorithm, {"w": np.zeros(1)})
+
+
+@dataclass(frozen=True)
+class Models:
+    models: np.ndarray
+
+
+class Placed(AlgorithmBase):
+    """Clients 0 and 2 are served what they sent, the others what client 0 did."""
+
+    def start(self, initial):
+        return Models(np.zeros((1, 1)))
+
+    def ask(self, state, round_number, clients):
+        return REQUEST
+
+    def learn(self, state, request, replies):
+        return Models(replies.vectors[[0, 2]])
+
+    def serve(self, state, clients):
+        return state.models, np.where(clients == 2, len(state.models) - 1, 0)
+
+
+def test_harm_counts_what_honest_clients_are_served_not_the_best_model_there_is():
+    strategy = AlgorithmStrategy(Placed(), {"w": np.zeros(1)})
+    truth = Truth(np.array([1, 0, 0]), np.array([[4.0], [9.0]]))
+    harm = rehearsal_of(strategy, truth, BYZANTINE)
+    assert harm(REQUEST, replies(9.0, 0.0, 4.0, 0.0)) == pytest.approx(0.0)
+    # Each is served the other cluster's model: with the models matched there would be no error.
+    assert harm(REQUEST, replies(4.0, 0.0, 9.0, 0.0)) == pytest.approx(5.0)
 
 
 def test_harm_is_the_distance_to_the_true_model_after_the_next_step(strategy):
