@@ -24,7 +24,7 @@ from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.confinement import Confinement
 from tagma.strategies.screening.placement import place
 from tagma.strategies.screening.reply_check import DEFAULTS, Limits
-from tagma.strategies.screening.reply_weights import reply_weights
+from tagma.strategies.screening.reply_weights import reply_weights, room_by
 from tagma.strategies.screening.standing import (
     NO_SCREENING,
     Answers,
@@ -211,7 +211,8 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         directions = self._step.directions(received, updates)
 
         def answers() -> Answers:
-            return Answers(rows, labels, received, state.local_models[rows], directions)
+            room = None if state.weights is None else room_by(state.weights[rows])
+            return Answers(rows, labels, received, state.local_models[rows], directions, room)
 
         counts, standing = self._screening.judge(state.standing, rows, answers)
         models = state.models.copy()

@@ -3,7 +3,7 @@
 The mean of a cluster's local models is as wrong as their scatter says (`error_bars`): with 95 %
 confidence the minimiser is within that bound, and so is where stage III ends. Byzantine clients who
 pass every check of replies can therefore move the model by no more than the bound. A model that
-would leave it is put back on its border, unless at least three quarters of the cluster's replies
+would leave it is put back on its border, unless two thirds of the cluster's replies
 point farther out: then local models share a bias, as those of few examples do, and the bound grows.
 A minority cannot make it grow. Who was in quarantine has no say; whose reply was odd has.
 """
@@ -15,10 +15,15 @@ import numpy as np
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.screening.error_bars import error_bound
 
-_MOST = 0.66
+_ROOM = 1.1
+"""Room around the bound: a bias that all local models share is small beside it."""
+_MOST = 2 / 3
 """So many replies that point outwards are evidence."""
 _GROWTH = 1.5
 """By how much the bound grows in one round."""
+_TORN = 1.05
+"""A model that would go farther than this in one round is led; shared bias pulls more gently."""
+_ROUNDING = 1e-9
 _FEWEST = 4
 """Fewer replies are no evidence."""
 
@@ -29,8 +34,20 @@ class Confinement:
 
     radii: Array
     """From its centre, shape (K,)."""
-    held: Mask
-    """Models that are on the border against the will of some of their clients, shape (K,)."""
+    pull: Array
+    """Where the last round wanted each model, as a share of its radius, shape (K,)."""
+
+    @property
+    def at_border(self) -> Mask:
+        """Models that wanted to go farther."""
+        border: Mask = self.pull > 1 + _ROUNDING
+        return border
+
+    @property
+    def torn(self) -> Mask:
+        """Those that wanted so in one round's step: what only few of the clients want."""
+        torn: Mask = self.pull > _TORN
+        return torn
 
     @classmethod
     def around(
@@ -40,9 +57,11 @@ class Confinement:
         bounds = []
         for cluster in range(k):
             own = counts & (labels == cluster)
-            bound = error_bound(local_models[own], weights=None if weights is None else weights[own])
-            bounds.append(np.inf if bound is None else bound)
-        return cls(np.array(bounds), np.zeros(k, dtype=bool))
+            bound = error_bound(
+                local_models[own], weights=None if weights is None else weights[own]
+            )
+            bounds.append(np.inf if bound is None else _ROOM * bound)
+        return cls(np.array(bounds), np.zeros(k))
 
     def confine(
         self, cluster: int, centre: Array, model: Array, directions: Array
@@ -54,14 +73,14 @@ class Confinement:
         away = model - centre
         distance = float(np.linalg.norm(away))
         radius = float(self.radii[cluster])
-        radii, held = self.radii, self.held.copy()
+        radii, pull = self.radii, self.pull.copy()
         if distance > radius and _point(directions, away):
             radii = radii.copy()
             radius = radii[cluster] = min(distance, _GROWTH * radius)
-        held[cluster] = distance > radius * (1 + 1e-9)
-        if held[cluster]:
+        pull[cluster] = distance / radius if radius else 0.0
+        if distance > radius:
             model = (centre + away * (radius / distance)).astype(model.dtype, copy=False)
-        return model, replace(self, radii=radii, held=held)
+        return model, replace(self, radii=radii, pull=pull)
 
 
 def _point(directions: Array, away: Array) -> bool:

@@ -51,7 +51,9 @@ def error_bound(
     return sqrt(trace / size * fdtri(freedom, freedom * (size - 1), level))
 
 
-def _effective_dimension(trace: float, trace_of_square: float, size: float, dimension: int) -> float:
+def _effective_dimension(
+    trace: float, trace_of_square: float, size: float, dimension: int
+) -> float:
     """d_e; the sample's tr(S^2) has tr(S)^2 / (M - 1) too much of it, which is taken off."""
     unbiased = (trace_of_square - trace**2 / (size - 1)) * (size - 1) / size
     return float(np.clip(trace**2 / max(unbiased, trace**2 / dimension), 1, dimension))

@@ -50,13 +50,14 @@ def strikes(
     replies: Array,
     *,
     judges: Mask | None = None,
+    room: Array | None = None,
     limits: Limits = DEFAULTS,
 ) -> Mask:
     """Which replies strike out, shape (m,).
 
     `models` are those that the clients received, `local_models` those that they claimed, `replies`
     the gradients or the directions they went, all of shape (m, d). Medians and spreads are those of
-    the rows in `judges`, by default all. Cost O(m d).
+    the rows in `judges`, by default all; a client's limits are `room` times as wide. Cost O(m d).
     """
     judges = np.ones(len(models), dtype=bool) if judges is None else judges
     claimed = models - local_models
@@ -70,8 +71,9 @@ def strikes(
     cosine = np.einsum("ij,ij->i", claimed, replies)
     ratio = np.log(np.maximum(lengths[1], tiny)) - np.log(np.maximum(lengths[0], tiny))
     slant = np.sqrt(np.maximum(1 - cosine, 0) / np.maximum(1 + cosine, tiny))
-    aslant = _standardised(slant, judges, limits.floor) > limits.slant
-    uneven = np.abs(_standardised(ratio, judges, limits.floor)) > limits.ratio
+    times = 1.0 if room is None else room
+    aslant = _standardised(slant, judges, limits.floor) > limits.slant * times
+    uneven = np.abs(_standardised(ratio, judges, limits.floor)) > limits.ratio * times
     struck: Mask = (aslant | uneven | (cosine <= 0)) & ~still
     return struck
 

@@ -17,6 +17,7 @@ from tagma.strategies.clustering.clustering import OwnNoise
 
 _MOST = 2.0
 _FULL = 1.5
+_MOST_ROOM = 4.0
 
 
 def reply_weights(examples: Labels, noise: OwnNoise | None, counts: Mask) -> Array:
@@ -40,3 +41,12 @@ def allowed_by(scales: Array, noise: OwnNoise) -> Array:
     tiny = np.finfo(np.float64).tiny
     allowed: Array = (_FULL * max(noise.typical, tiny) / np.maximum(scales, tiny)) ** 2
     return np.maximum(allowed, 1e-6)
+
+
+def room_by(weights: Array) -> Array:
+    """How much odder than most a reply may be: noise goes with the root of the examples.
+
+    Who gets room by claiming few of them loses weight for it.
+    """
+    room: Array = np.clip(1 / np.sqrt(np.maximum(weights, 1e-6)), 1, _MOST_ROOM)
+    return room

@@ -8,9 +8,9 @@ neither adds to the evidence nor ends it.
 
 The reply check (`tagma.strategies.screening.reply_check`) ignores replies that disagree with what
 the client claimed in round 1. A client that does so again and again is excluded, until as many
-replies agree: nobody is out for good. All who are not in quarantine are the measure, in every round,
-also those that are excluded: who gets others excluded does not become the measure. If more than
-half of them seem odd, the measure is wrong, and nobody is.
+replies agree: nobody is out for good. All who are not in quarantine are the measure, in every
+round, also those that are excluded: who gets others excluded does not become the measure. If more
+than half of them seem odd, the measure is wrong, and nobody is.
 
 What is known of every client is its `Standing`, a part of the server's state. Cost O(m d) a round.
 """
@@ -81,6 +81,8 @@ class Answers:
     """The local models that they claimed."""
     directions: Array
     """Gradients, or the directions the clients went: their model minus their reply."""
+    room: Array | None = None
+    """By how much each may be odder than most, for having fewer examples; None: all alike."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ class Screening:
                 replies.local_models,
                 replies.directions,
                 judges=judges,
+                room=replies.room,
                 limits=self.limits,
             )
             if contradicts(odd[judges]):

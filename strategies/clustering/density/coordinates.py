@@ -23,7 +23,8 @@ def first_units(vectors: Array, constants: Constants) -> Array:
     ordered = np.sort(vectors, axis=0)
     gaps = coordinate_medians(ordered[_NEIGHBOUR:] - ordered[:-_NEIGHBOUR])
     # Gaps differ by the number of clusters that are alike in the coordinate, too.
-    return gaps if (gaps := _if_uneven(gaps, constants.uneven**2)) is not None else np.ones(d)
+    units = _if_uneven(gaps, constants.uneven**2)
+    return np.ones(d) if units is None else units
 
 
 def units_within(

@@ -96,7 +96,6 @@ def find_clusters(
 
     Without copies, and those that are far away. Centres are measured from the middle.
     """
-    d = vectors.shape[1]
     middle = coordinate_medians(vectors)
     centred = vectors - middle
     lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred))
@@ -124,9 +123,7 @@ def _begin(
     points, outside = split_lengths(centred, basis)
     p = len(basis)
     noise = noise_outside(outside, d - p, float(np.median(spreads)), constants)
-    known = Known(
-        centred, points[:, :strong], spreads, noise.typical, room, smallest, constants
-    )
+    known = Known(centred, points[:, :strong], spreads, noise.typical, room, smallest, constants)
     copies = superfluous(squared, noise.scales, d, constants)
     modes = np.zeros(m, dtype=np.int64)
     if p and not copies.any():

@@ -128,7 +128,9 @@ def _splits(known: Known, fit: Fit, tried: set[bytes]) -> Iterator[tuple[Labels,
             if not len(directions):
                 continue
             points = own @ directions.T
-        modes = find_modes(points, cdist(points, points, "sqeuclidean"), scales[rows], known.smallest)
+        modes = find_modes(
+            points, cdist(points, points, "sqeuclidean"), scales[rows], known.smallest
+        )
         if modes.max() >= (1 if number != OUTSIDE else 0):
             yield rows, modes
         if number != OUTSIDE:
