@@ -43,6 +43,8 @@ from tagma.strategies.clustering.density.separation import stretch_of
 
 _FAR = 1e6
 """Vectors beyond so many median lengths are outside before anything is computed."""
+_ROUNDING = 1e-9
+"""Noise is not known better than this, in units of the vectors' length."""
 _NEIGHBOUR = 5
 """Near neighbours: with those a client shares its cluster."""
 _REFITS = 3
@@ -122,6 +124,7 @@ def _begin(
     basis, strong = signal_directions(centred, spreads, constants)
     points, outside = split_lengths(centred, basis)
     p = len(basis)
+    rounding = _ROUNDING * float(np.sqrt(np.median(squares)))
     noise = noise_outside(outside, d - p, float(np.median(spreads)), constants)
     known = Known(centred, points[:, :strong], spreads, noise.typical, room, smallest, constants)
     copies = superfluous(squared, noise.scales, d, constants)
@@ -133,7 +136,8 @@ def _begin(
         pairs = variances[:, None] + variances[nearest]
         near = np.take_along_axis(flat, nearest, axis=1) / np.maximum(pairs, 1e-300)
         inflation = float(np.clip(np.quantile(near, 0.25) / chdtri(p, 0.75), 1, 4))
-        found = find_modes(points, flat, np.sqrt(inflation) * noise.scales, smallest)
+        scales = np.maximum(np.sqrt(inflation) * noise.scales, rounding)
+        found = find_modes(points, flat, scales, smallest)
         modes = found if found.max() >= 0 else modes
     return known, modes, copies
 

@@ -7,7 +7,7 @@ clusters may form new ones.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -76,7 +76,41 @@ def refine(known: Known, fit: Fit) -> Fit:
                 fit = finer
                 break
         else:
-            return fit
+            return _with_noisy(known, fit)
+
+
+def _with_noisy(known: Known, fit: Fit) -> Fit:
+    """The same and clusters of clients who are outside for their noise alone, if there are any.
+
+    They are their own clusters or none: nobody else's changes by them.
+    """
+    most = known.constants.noisiest * fit.noise.typical
+    noisy = (
+        (fit.members == OUTSIDE) & (fit.noise.scales > fit.noise.limit) & (known.spreads <= most)
+    )
+    rows = np.flatnonzero(noisy)
+    if not known.smallest <= len(rows) <= _MOST:
+        return fit
+    squared = cdist(known.vectors[rows], known.vectors[rows], "sqeuclidean")
+    modes = find_modes(known.vectors[rows], squared, known.spreads[rows], known.smallest)
+    room = np.where(noisy, known.constants.noisiest, known.room)
+    members = fit.members.copy()
+    members[rows] = np.where(modes >= 0, fit.k + modes, OUTSIDE)
+    more = settle(replace(known, room=room), members, fit.noise.typical)
+    old = fit.members >= 0
+    same = more.k > fit.k and len(np.unique(more.members[old])) == fit.k
+    return (
+        more
+        if same and np.array_equal(_first(more.members[old]), _first(fit.members[old]))
+        else fit
+    )
+
+
+def _first(labels: Labels) -> Labels:
+    """Labels by the first row that has each: equal for equal groupings."""
+    _, first, which = np.unique(labels, return_index=True, return_inverse=True)
+    found: Labels = first[which]
+    return found
 
 
 def _indistinct(known: Known, fit: Fit) -> tuple[int, int] | None:

@@ -90,7 +90,8 @@ def stretch_of(residuals: Array, scales: Array) -> float:
     Every client in units of its noise. By the law of Tracy and Widom (Johnstone, 2001).
     """
     m, d = residuals.shape
-    relative = residuals / np.maximum(scales, np.median(scales) / 2)[:, None]
+    floor = max(float(np.median(scales)) / 2, 1e-150)
+    relative = residuals / np.maximum(scales, floor)[:, None]
     largest = float(np.linalg.eigvalsh(smaller_gram(relative))[-1])
     edge = sqrt(m - 1) + sqrt(d)
     width = edge * (1 / sqrt(m - 1) + 1 / sqrt(d)) ** (1 / 3)
