@@ -124,7 +124,7 @@ def test_features_on_scales_from_1_to_100_are_measured_in_their_own_units():
 
 
 def test_clients_with_few_examples_may_be_noisier():
-    points, groups = groups_of(25, 25, distance=30.0)
+    points, _ = groups_of(25, 25, distance=30.0)
     points[:2] = points[2:25].mean(axis=0) + 2.5 * np.random.default_rng(6).normal(size=(2, 60))
     assert density(points).trimmed[:2].all()
     examples = np.where(np.arange(50) < 2, 20, 200)
