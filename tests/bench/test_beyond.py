@@ -225,8 +225,8 @@ def test_all_cells_have_labels_that_claims_read(monkeypatch):
     monkeypatch.setattr("tagma.bench.federation_cell.check", checked.append)
     cells = EXPERIMENT.cells(5, 0, [])
     methods = {cell.method for cell in cells}
-    expected = {*CLUSTERS, *NUMBERS, *FEW_DIMENSIONS, *BOTH, *IMPOSTERS, *ORDINARY, *CONSTANTS, LIMITS,
-                ORACLE}  # fmt: skip
+    arrays = {*CLUSTERS, *NUMBERS, *FEW_DIMENSIONS, *BOTH, *IMPOSTERS, *ORDINARY, *CONSTANTS}
+    expected = {*arrays, LIMITS, ORACLE}
     assert expected | {f"{a}: {p}" for a in ATTACKS for p in ("paper", "tagma")} == methods
     assert [cell.trial for cell in cells if cell.method == ORACLE] == [0]
     assert len(checked) == 2 * len(ATTACKS) + 1
@@ -245,7 +245,7 @@ def test_results_become_flat_rows():
 
 
 def test_a_trial_on_uneven_data_serves_nearly_what_the_oracle_does():
-    result = ordinary_trial(seed=1, dim=10, samples=(30, 200), alpha=0.2, rounds=10)
+    result = ordinary_trial(seed=1, dim=20, samples=(60, 300), alpha=0.2, rounds=10)
     assert 0.7 < result["served over oracle"] < 1.3
     assert result["honest left out"] <= 0.05
     assert len(result["covered"]) <= result["k"]
