@@ -36,9 +36,10 @@ class Between:
         return self.low + place * (self.high - self.low)
 
     def place(self, value: Any) -> float:
-        """Where a value is; the middle, if it is no number."""
-        known = isinstance(value, int | float)
-        return (value - self.low) / (self.high - self.low) if known else 0.5
+        """Where a value is, or the nearest to it; the middle, if it is no number."""
+        if not isinstance(value, int | float) or self.low == self.high:
+            return 0.5
+        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,17 @@ class Search:
     """What it did; infinite where something diverged."""
     _places: list[Array] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        """Without anything to search there is nothing but the given point to try."""
+        self.tries = self.tries if self.space else 1
+
     def ask(self, count: int = 1) -> list[Point]:
-        """The next to try, at most so many; none at the end."""
+        """The next to try, at most so many; none at the end.
+
+        Fewer where the first half ends: the second begins with what that was told.
+        """
         first = len(self.points)
-        last = min(first + count, self.tries if self.space else 1)
+        last = min(first + count, self.tries if first >= self._half else self._half)
         for number in range(first, last):
             place = self._next(number)
             self._places.append(place)
@@ -93,6 +101,10 @@ class Search:
         self.harms += [harm if isfinite(harm) else inf for harm in harms]
 
     @property
+    def _half(self) -> int:
+        return (self.tries + 1) // 2
+
+    @property
     def best(self) -> int:
         """The number of the most harmful try."""
         return max(range(len(self.harms)), key=lambda number: (self.harms[number], -number))
@@ -100,12 +112,10 @@ class Search:
     def _next(self, number: int) -> Array:
         drawn = self.random.random(len(self.space))
         if not number:
-            given = [one.place(self.given[name]) for name, one in self.space.items()]
-            return np.clip(np.array(given), 0, 1)
-        half = (self.tries + 1) // 2
-        if number < half:
+            return np.array([one.place(self.given[name]) for name, one in self.space.items()])
+        if number < self._half:
             return drawn
-        share = (number - half) / max(1, self.tries - half - 1)
+        share = (number - self._half) / max(1, self.tries - self._half - 1)
         step = _FIRST_STEP * (_LAST_STEP / _FIRST_STEP) ** share
         aside = step * self.random.standard_normal(len(self.space))
         return np.clip(self._places[self.best] + aside, 0, 1)

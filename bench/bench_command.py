@@ -28,6 +28,10 @@ _BENCHES = {
         "speed.feature_clusters_speed",
         "clusters of real points at the size of the paper's data: time and peak memory *",
     ),
+    "adaptive": (
+        "adaptive_search",
+        "attacks with the worst parameters that a search finds, against one defence",
+    ),
     "byzfl": ("speed.byzfl_speed", "cells of one global model per second, ours and byzfl's"),
     "lbfgs": ("speed.lbfgs_speed", "SciPy's L-BFGS beside torch's, on the same gradients"),
     "threshold_graph": (

@@ -64,14 +64,16 @@ def run_cells(
 ) -> list[Outcome]:
     """The outcomes of all cells, in their order; only those without a kept result are run.
 
-    `workers` are ready ones, or the number of local processes.
+    `workers` are ready ones, which are left to the caller to close, or the number of local
+    processes.
     """
     pool = LocalWorkers(workers, folder) if isinstance(workers, int) else workers
     work = _Work(folder, progress)
     try:
         return work.through(cells, pool)
     finally:
-        pool.close()
+        if isinstance(workers, int):
+            pool.close()
         work.claims.drop_all()
 
 

@@ -4,6 +4,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
@@ -95,9 +96,9 @@ def run_grid(
     cells = cells_of(points)
     kept = cells_folder(plan.folder, "bench.folder=")
     _prepare_trackers(cells.values())
-    with progress as bar:
+    with progress as bar, closing(_workers(plan, kept)) as workers:
         ends = run_cells(
-            list(cells.values()), kept, workers=_workers(plan, kept),
+            list(cells.values()), kept, workers=workers,
             progress=lambda counts: bar.show(*counts.shown),
         )  # fmt: skip
     outcomes = dict(zip(cells, ends, strict=True))

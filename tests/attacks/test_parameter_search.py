@@ -65,7 +65,9 @@ def test_it_may_be_asked_for_many_at_once_and_begun_again():
     points = whole.ask(4)
     whole.tell([0.0] * 4)
     assert [parts.ask(2), parts.ask(2)] == [points[:2], points[2:]]
-    assert len(whole.ask(100)) == 6
+    assert len(whole.ask(100)) == 1  # the first half ends here
+    whole.tell([0.0])
+    assert len(whole.ask(100)) == 5
     assert whole.ask() == []
 
 

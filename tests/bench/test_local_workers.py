@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
@@ -34,8 +35,8 @@ class FakeCell:
 
 
 def outcomes(cells, folder, **options):
-    workers = LocalWorkers(1, folder, **options)
-    return run_cells(cells, folder, workers=workers, progress=lambda counts: None)
+    with closing(LocalWorkers(1, folder, **options)) as workers:
+        return run_cells(cells, folder, workers=workers, progress=lambda counts: None)
 
 
 @pytest.mark.multiprocess

@@ -134,6 +134,7 @@ def test_every_grid_that_ships_can_be_read(name):
 
 def test_the_grid_of_all_attacks_has_all_that_suit_its_task_and_algorithm():
     assert set(choices("attack")) - set(names(read_plan("attacks", []), "attack")) == {
+        "as_claimed",  # for after another
         "shifted_mean",  # for points instead of regressions
         "wrong_choice",  # for clients that choose among models
     }
