@@ -126,21 +126,23 @@ def _begin(
     p = len(basis)
     rounding = _ROUNDING * float(np.sqrt(np.median(squares)))
     noise = noise_outside(outside, d - p, float(np.median(spreads)), constants)
-    known = Known(centred, points[:, :strong], spreads, noise.typical, room, smallest, constants)
     copies = np.zeros(m, dtype=bool)
     if noise.typical > rounding:  # without any noise, honest clients send the same
         copies = superfluous(squared, noise.scales, d, constants)
-    modes = np.zeros(m, dtype=np.int64)
+    modes, inflation = np.zeros(m, dtype=np.int64), 1.0
     if p and not copies.any():
         own = np.einsum("ij,ij->i", points, points)
         flat = np.maximum(own + own[:, None] - 2 * points @ points.T, 0)
         variances = noise.scales**2
         pairs = variances[:, None] + variances[nearest]
         near = np.take_along_axis(flat, nearest, axis=1) / np.maximum(pairs, 1e-300)
-        inflation = float(np.clip(np.quantile(near, 0.25) / chdtri(p, 0.75), 1, 4))
+        inflation = max(float(np.quantile(near, 0.25) / chdtri(p, 0.75)), 1.0)
         scales = np.maximum(np.sqrt(inflation) * noise.scales, rounding)
         found = find_modes(points, flat, scales, smallest)
         modes = found if found.max() >= 0 else modes
+    known = Known(
+        centred, points[:, :strong], spreads, noise.typical, inflation, room, smallest, constants
+    )
     return known, modes, copies
 
 

@@ -31,7 +31,7 @@ _INDEPENDENT = 1e-6
 _ROUNDING = 1e-24
 """Squared distances are not known better than this, in units of those of the centres."""
 _INFLATED = 4.0
-"""The variance in P may exceed that outside by so much, in all clusters alike."""
+"""The variance in P may exceed that outside by so much, or twice what near neighbours show."""
 _FULL = 1.5
 """Clients with up to so many times the median noise count alike."""
 
@@ -57,16 +57,22 @@ class Fit:
 
 
 def polish(
-    vectors: Array, members: Labels, typical: float, room: Array, constants: Constants
+    vectors: Array,
+    members: Labels,
+    typical: float,
+    inflation: float,
+    room: Array,
+    constants: Constants,
 ) -> Fit:
     """The fixed point from these rough groups. Cost O(m K d) per iteration.
 
     A group that loses its last member is gone. `typical` is a first guess of the noise, for few
-    dimensions; `room` by how much a client may be noisier for having few examples, shape (m,).
+    dimensions, `inflation` one of the variance in P over that outside; `room` by how much a client may be noisier for having few examples, shape (m,).
     """
     members, weights = renumber(members), np.ones(len(vectors))
+    most = max(_INFLATED, 2 * inflation)
     for _ in range(_LIMIT):
-        fit = _step(vectors, members, typical, weights, room, constants)
+        fit = _step(vectors, members, typical, weights, most, room, constants)
         if not fit.k or np.array_equal(fit.members, members):
             break
         typical, weights = fit.noise.typical, weights_by(fit.noise.scales, fit.noise.typical)
@@ -85,6 +91,7 @@ def _step(
     members: Labels,
     typical: float,
     weights: Array,
+    most_inflated: float,
     room: Array,
     constants: Constants,
 ) -> Fit:
@@ -117,7 +124,7 @@ def _step(
     inflation = 1.0
     if p:
         relative = np.median(apart[kept, own] * unbiased / variances[kept])
-        inflation = float(np.clip(relative / median_of_chi_square(p), 1, _INFLATED))
+        inflation = float(np.clip(relative / median_of_chi_square(p), 1, most_inflated))
     rounding = _ROUNDING * float(np.einsum("ij,ij->i", centres, centres).max())
     allowed = inflation * reach(p, d - p, constants) * variances + rounding
     most = np.minimum(noise.limit * room, constants.noisiest * noise.typical)

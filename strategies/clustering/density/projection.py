@@ -21,8 +21,9 @@ from tagma.arrays import Array
 from tagma.strategies.clustering.density.constants import Constants
 from tagma.strategies.numerics.noise_edge import noise_edge
 
-_MOST = 50
-"""Directions at most."""
+_ROOMY = 8
+"""No more directions than there could be clusters of so many clients: noise that is strong in few of
+very many directions would seem a signal in all of them."""
 
 
 def signal_directions(centred: Array, spreads: Array, constants: Constants) -> tuple[Array, int]:
@@ -42,7 +43,8 @@ def signal_directions(centred: Array, spreads: Array, constants: Constants) -> t
     edge = float(np.median(spreads * weights * cut)) * sqrt(m) * noise_edge(m, d)
     signals = int((values > (1 + constants.edge_room) * edge).sum())
     strong = int((values > constants.strong * edge).sum())
-    return directions[: min(signals, _MOST)], min(strong, _MOST)
+    most = max(m // _ROOMY, 1)
+    return directions[: min(signals, most)], min(strong, most)
 
 
 def right_singular(rows: Array) -> tuple[Array, Array]:

@@ -42,6 +42,8 @@ class Known:
     """Their noise by near neighbours, shape (m,)."""
     typical: float
     """A first guess of the noise of their entries."""
+    inflation: float
+    """A first guess of the variance where the centres differ, over that elsewhere."""
     room: Array
     """By how much each may be noisier, shape (m,)."""
     smallest: int
@@ -50,7 +52,7 @@ class Known:
 
 def settle(known: Known, members: Labels, typical: float) -> Fit:
     """Polish, drop and merge until all clusters are sound."""
-    fit = polish(known.vectors, members, typical, known.room, known.constants)
+    fit = polish(known.vectors, members, typical, known.inflation, known.room, known.constants)
     while fit.k:
         small = fit.sizes < known.smallest
         if small.any():
@@ -60,7 +62,9 @@ def settle(known: Known, members: Labels, typical: float) -> Fit:
             if pair is None:
                 break
             members = renumber(np.where(fit.members == pair[1], pair[0], fit.members))
-        fit = polish(known.vectors, members, fit.noise.typical, known.room, known.constants)
+        fit = polish(
+            known.vectors, members, fit.noise.typical, known.inflation, known.room, known.constants
+        )
     return fit
 
 
