@@ -3,6 +3,9 @@
 Within the clusters the noise of a coordinate is the median distance from the centre. Before there
 are any it is guessed from the gaps of the sorted values: those of one cluster are close to each
 other, whatever cluster that is.
+
+Only with at most as many coordinates as clients: of large models most coordinates hardly vary, and
+their units would make these the measure.
 """
 
 import numpy as np
@@ -12,13 +15,13 @@ from tagma.strategies.clustering.density.constants import Constants
 
 _NEIGHBOUR = 5
 _SMALLEST = 1e-6
-"""No unit is smaller than this, in units of the largest."""
+"""A coordinate that varies less than this, in units of the largest, does not vary."""
 
 
 def first_units(vectors: Array, constants: Constants) -> Array:
     """Of every coordinate, shape (d,); all 1 unless the gaps differ very much."""
     m, d = vectors.shape
-    if m <= _NEIGHBOUR:
+    if m <= _NEIGHBOUR or d > m:
         return np.ones(d)
     ordered = np.sort(vectors, axis=0)
     gaps = coordinate_medians(ordered[_NEIGHBOUR:] - ordered[:-_NEIGHBOUR])
@@ -34,6 +37,8 @@ def units_within(
 
     `centres` are those of the vectors minus their coordinate-wise median.
     """
+    if vectors.shape[1] > len(members):
+        return None
     inside = np.flatnonzero(members >= 0)
     own = members[inside]
     shares = (own == np.arange(len(centres))[:, None]).astype(np.float64)
@@ -50,9 +55,13 @@ def coordinate_medians(rows: Array) -> Array:
 
 
 def _if_uneven(spreads: Array, ratio: float) -> Array | None:
-    ordered = np.sort(spreads)
+    """Units, if the coordinates that vary at all differ by more than the ratio."""
+    varying = spreads > _SMALLEST * spreads.max()
+    ordered = np.sort(spreads[varying])
+    if not len(ordered):
+        return None
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     if high <= ratio * low:
         return None
-    units: Array = np.maximum(spreads, _SMALLEST * high)
+    units: Array = np.where(varying, np.maximum(spreads, low), high)
     return units

@@ -67,7 +67,8 @@ def polish(
     """The fixed point from these rough groups. Cost O(m K d) per iteration.
 
     A group that loses its last member is gone. `typical` is a first guess of the noise, for few
-    dimensions, `inflation` one of the variance in P over that outside; `room` by how much a client may be noisier for having few examples, shape (m,).
+    dimensions, `inflation` one of the variance in P over that outside; `room` by how much a client
+    may be noisier for having few examples, shape (m,).
     """
     members, weights = renumber(members), np.ones(len(vectors))
     most = max(_INFLATED, 2 * inflation)

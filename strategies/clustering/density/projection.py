@@ -22,8 +22,8 @@ from tagma.strategies.clustering.density.constants import Constants
 from tagma.strategies.numerics.noise_edge import noise_edge
 
 _ROOMY = 8
-"""No more directions than there could be clusters of so many clients: noise that is strong in few of
-very many directions would seem a signal in all of them."""
+"""No more directions than there could be clusters of so many clients: noise that is strong in few
+of very many directions would seem a signal in all of them."""
 
 
 def signal_directions(centred: Array, spreads: Array, constants: Constants) -> tuple[Array, int]:

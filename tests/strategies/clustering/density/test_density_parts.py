@@ -224,6 +224,22 @@ def test_units_are_given_only_where_coordinates_differ():
     assert units[:8].min() > 10 * units[8:].max()
 
 
+def test_coordinates_that_do_not_vary_have_no_say():
+    points, groups = groups_of(20, 20, 20, distance=30.0)
+    dead = np.hstack([points[:, :45], np.zeros((60, 15))])
+    assert (first_units(dead, DEFAULTS) == 1).all()
+    assert misclustering(density(dead).labels, groups) == 0
+
+
+def test_noise_in_few_of_very_many_directions_is_no_signal():
+    source = np.random.default_rng(14)
+    centres, basis = 2.5 * np.eye(4, 2000), source.normal(size=(40, 2000)) / 2000**0.5
+    groups = np.arange(40) % 4
+    found = density(centres[groups] + 0.35 * source.normal(size=(40, 40)) @ basis)
+    assert found.k == 4
+    assert misclustering(found.labels, groups) == 0
+
+
 def test_the_coordinate_median_is_that_of_numpy():
     for rows in (np.random.default_rng(11).normal(size=(size, 3)) for size in (1, 2, 7, 8)):
         assert np.allclose(coordinate_medians(rows), np.median(rows, axis=0))
