@@ -18,6 +18,7 @@ from tagma.launch.run_models import RunModels
 from tagma.launch.run_task import RunTask, of_the_task
 from tagma.plugins import build
 from tagma.server.results.run_folder import METRICS, read_metrics
+from tagma.strategies.clustering import OwnNoise
 from tagma.strategies.screening.placement import place
 from tagma.tasks.task import Data, SquaredDistance
 
@@ -59,7 +60,8 @@ def assign(folder: Path, run: RunTask, models: RunModels, inputs: Any, targets: 
         own = solve(task, data)
     radii = np.array([np.inf if c["radius"] is None else c["radius"] for c in clusters])
     members = np.array([c["size"] - c["trimmed"] for c in clusters])
-    found = place(own.model, models.centres, radii, members)
+    noise = _noise(folder, models.centres.shape[1])
+    found = place(own.model, models.centres, radii, members, noise)
     return Assignment(
         found.cluster if found.inside else None,
         found.cluster,
@@ -68,6 +70,15 @@ def assign(folder: Path, run: RunTask, models: RunModels, inputs: Any, targets: 
         run.loss(own.model, own.buffers or {}, data),
         clusters[found.cluster]["suspect"],
     )
+
+
+def _noise(folder: Path, dimension: int) -> OwnNoise | None:
+    """By what local models were judged, where it was by their own noise."""
+    try:
+        known = (read_metrics(folder)["clustering"] or {}).get("noise")
+        return None if known is None else OwnNoise.of_allowed(known, dimension)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
+        raise TagmaError(f"{folder / METRICS}: cannot be read ({problem})") from None
 
 
 def _clusters(folder: Path, count: int) -> list[dict[str, Any]]:

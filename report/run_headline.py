@@ -35,6 +35,8 @@ def verdict(run: Run) -> str:
     """What came out, in one sentence."""
     grouping = _grouping(run) if run.truth_known else _places(run)
     parts = [*grouping, *_learning(run)]
+    if doubt := run.facts.get("contradiction"):
+        parts = [f"not to be trusted: {doubt}", *parts]
     return f"{capitalised('; '.join(parts))}."
 
 

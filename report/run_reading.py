@@ -76,7 +76,7 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
         },
         facts={
             name: str(metrics[name])
-            for name in ("seed", "engine", "version", "messages")
+            for name in ("seed", "engine", "version", "messages", "contradiction")
             if metrics.get(name) is not None
         },
         bytes={way: int(many) for way, many in _sent(metrics).items() if many is not None},

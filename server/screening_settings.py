@@ -9,12 +9,15 @@ from tagma.plugins import TARGET, locate
 from tagma.settings import Settings
 from tagma.strategies.algorithms.three_stage import Clustered
 
+ON_MINIMISERS = ("reply_check", "confined")
+"""What relies on local models that minimise their client's loss."""
+
 
 def without_useless_checks(settings: Settings) -> Mapping[str, Any]:
     """The settings of the strategy, without a reply check that cannot be right."""
     chosen = settings.choice("strategy")
-    if chosen.get("reply_check") and no_reply_check(settings) is not None:
-        return {**chosen, "reply_check": False}
+    if no_reply_check(settings) is not None:
+        return {**chosen, **{name: False for name in ON_MINIMISERS if name in chosen}}
     return chosen
 
 

@@ -1,5 +1,6 @@
 """From the settings of the group `clustering` to stage II."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -32,9 +33,17 @@ def clustering_of(
     `init=partial` needs, where the truth is known.
     """
     if "init" not in config:  # a method that needs no initial labels, nor the number of clusters
-        alone: Callable[[Array], Clustering] = build("clustering", config)
+        alone: Callable[..., Clustering] = build("clustering", config, examples=None)
         for key in ("k", "smallest"):
             _at_most(clients, key, int(config.get(key) or 0))
+        if "examples" in inspect.signature(alone).parameters:
+
+            def by_noise(
+                numbers: Labels, local_models: Array, *, examples: Labels | None = None
+            ) -> Clustering:
+                return alone(local_models, examples=examples)
+
+            return by_noise
         return lambda numbers, local_models: alone(local_models)
     start = settings_of(
         _start_settings, "clustering", {key: config[key] for key in _START if key in config}, {}

@@ -24,6 +24,7 @@ from tagma.bench.reproduce.beyond_settings import (
     LIMITS,
     NUMBERS,
     ORACLE,
+    ORDINARY,
 )
 from tagma.bench.reproduce.experiment import Experiment, Row
 from tagma.errors import TagmaError
@@ -67,7 +68,13 @@ def _on_arrays(trial: int, seed: int) -> list[ArrayCell]:
         ArrayCell(label, trial, f"{module}.imposter_trial", (("share", share), own))
         for label, share in IMPOSTERS.items()
     ]
-    return [*clustering, *estimation, *imposters]
+    ordinary = [
+        ArrayCell(
+            label, trial, "tagma.bench.experiments.ordinary_data.ordinary_trial", (*settings, own)
+        )
+        for label, settings in ORDINARY.items()
+    ]
+    return [*clustering, *estimation, *imposters, *ordinary]
 
 
 def _with_changed_constants(trial: int, seed: int) -> list[ArrayCell]:
@@ -96,7 +103,7 @@ def _measure(method: str, result: Mapping[str, Any]) -> list[Row]:
     """The numbers of a trial, flat; of a whole federation, its error."""
     row: Row = {"method": method}
     if "messages" in result:
-        return [row | {"error": result["estimation_error"]}]
+        return [row | {"error": result["estimation_error"], "served": result["served_error"]}]
     for key, value in result.items():
         if key == "variants":
             for name, scores in value.items():

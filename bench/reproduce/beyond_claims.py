@@ -15,6 +15,7 @@ from tagma.bench.reproduce.beyond_settings import (
     INFILTRATE,
     NUMBERS,
     ORACLE,
+    ORDINARY,
 )
 from tagma.bench.reproduce.experiment import Row, values
 from tagma.bench.reproduce.paper_claims import Claim, verdict
@@ -29,6 +30,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
         *bound_claims(rows),
         *attack_claims(rows),
         *imposter_claims(rows),
+        *ordinary_claims(rows),
         *constant_claims(rows),
         *limit_claims(rows),
     ]
@@ -123,6 +125,23 @@ def attack_claims(rows: Sequence[Row]) -> list[Claim]:
                 f"attack {attack}, alpha = 0.3: at most 1.1 times {than}",
                 f"{ours:.4g}; the paper's {paper:.4g}; without Byzantine clients {oracle:.4g}",
                 verdict(ours <= limit),
+            )
+        )
+    return found
+
+
+def ordinary_claims(rows: Sequence[Row]) -> list[Claim]:
+    """What honest clients receive where data are uneven."""
+    found = []
+    for label in ORDINARY:
+        ratio, out = (mean(rows, label, name) for name in ("served over oracle", "honest left out"))
+        found.append(
+            Claim(
+                f"{label}: at most 1.15 times the error without Byzantine clients is served",
+                f"{ratio:.3f} times; K found in {100 * k_found(rows, label):.0f} %; "
+                f"{100 * out:.1f} % of honest clients left out; "
+                f"bounds cover {100 * mean(rows, label, 'covered'):.0f} %",
+                verdict(ratio <= 1.15),
             )
         )
     return found

@@ -9,8 +9,7 @@ import numpy as np
 from tagma.bench.experiments.array_federation import array_federation
 from tagma.bench.reproduce.print_figures import COLOURS, MARKERS, figure, look
 from tagma.strategies.clustering import density
-from tagma.strategies.clustering.density.constants import DEFAULTS
-from tagma.strategies.clustering.density.projection import signal_coordinates
+from tagma.strategies.clustering.density.membership import span
 
 _WORDS = {
     "tagma": "nothing known",
@@ -51,7 +50,8 @@ def _draw_plane(axes: Any) -> None:
     """Every client of the default federation, 30 % Byzantine, in the first two directions."""
     local_models = array_federation(["seed=0"]).local_models
     found = density(local_models)
-    places = signal_coordinates(local_models, DEFAULTS)[:, :2]
+    middle = found.centres.mean(axis=0)
+    places = (local_models - middle) @ span(found.centres - middle)[:2].T
     for k in range(found.k):
         inside = (found.labels == k) & ~found.trimmed
         look_ = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}

@@ -1,5 +1,7 @@
 """The settings in which `tagma reproduce beyond` looks at `preset=tagma`, by their labels."""
 
+from typing import Any
+
 ALPHAS = (0, 0.1, 0.2, 0.3, 0.4)
 
 Settings = dict[str, tuple[str, ...]]
@@ -58,10 +60,24 @@ ATTACKS: Settings = {
         "alie", "bridge", "fake_cluster", "garbage", "gaussian_noise", "infiltrate", "inflate",
         "ipm", "label_flip", "lazy", "mimic", "min_max", "min_sum", "mixed",
         "poisoned_regression", "random_model", "sign_flip", "sleeper", "split", "stale", "starve",
-        "trimmed_mean_attack",
+        "trimmed_mean_attack", "shrink", "median_then_tilt", "tilt", "copycat", "halfway", "flood",
+        "as_claimed",
     )
 } | {INFILTRATE: ("attack=infiltrate", "attack.later=sign_flip")}  # fmt: skip
 ORACLE = "without the Byzantine clients"
+
+ORDINARY: dict[str, tuple[tuple[str, Any], ...]] = {
+    f"{label}, alpha = {alpha}": (*settings, ("alpha", alpha))
+    for label, settings in {
+        "n_i 30 to 500, d = 20": (("dim", 20), ("samples", (30, 500))),
+        "noise 1, 1, 2, 2, 4": (("noises", (1, 1, 2, 2, 4)),),
+        "noise 1, 1, 1, 1, 3.5": (("noises", (1, 1, 1, 1, 3.5)),),
+        "scales 1 to 100": (("scales", (1, 100)),),
+        "t with 3 degrees": (("tails", 3),),
+    }.items()
+    for alpha in (0, 0.3)
+}  # fmt: skip
+"""Data that are merely uneven."""
 
 CONSTANTS = {f"constants of stage II, {label}": label for label in (CLUSTERS | NUMBERS)}
 LIMITS = "constants of stage III"

@@ -9,6 +9,7 @@ from tagma.override import key_of
 from tagma.plugins import build
 from tagma.server.drop_in.arguments import fedavg_arguments
 from tagma.server.drop_in.strategy import AlgorithmInFedAvgsPlace
+from tagma.server.screening_settings import ON_MINIMISERS
 from tagma.settings import compose
 from tagma.strategies.algorithms.algorithm import Algorithm
 from tagma.strategies.clustering_choice import clustering_of
@@ -84,8 +85,7 @@ def _choices(algorithm: str, preset: str, k: int | None, settings: Sequence[str]
 def _algorithm(overrides: Sequence[str], seed: int) -> Algorithm[Any]:
     settings = compose(overrides)
     chosen = dict(settings.choice("strategy"))
-    if "reply_check" in chosen:  # of minimisers, which no app promises to send
-        chosen["reply_check"] = False
+    chosen |= {name: False for name in ON_MINIMISERS if name in chosen}  # no app promises these
     algorithm: Algorithm[Any] = build(
         "strategy",
         chosen,

@@ -8,6 +8,8 @@ import numpy as np
 from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.screening.error_bars import error_bound
 
+_HELD = "its replies lead farther from its clients' local models than these explain"
+
 
 def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
     """Per cluster: a bound on its error, how many clients are excluded, and why it is suspect.
@@ -21,6 +23,10 @@ def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
     """
     standing, clustering = state.standing, state.clustering
     suspected = clustering.suspect or (None,) * clustering.k
+    bounds = state.confinement
+    nowhere = np.zeros(clustering.k, dtype=bool)
+    border = nowhere if bounds is None else bounds.at_border
+    torn = nowhere if bounds is None else bounds.torn
     rows = []
     for k in range(clustering.k):
         inside = state.labels == k
@@ -31,10 +37,19 @@ def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
             reason = "the reply check excluded all its clients"
         bound = None
         ball = np.isfinite(clustering.radius[k]) and not state.trimmed[counting].any()
-        if ball and not reason:
-            bound = error_bound(state.local_models[counting])
+        stretched = bool(clustering.stretched and clustering.stretched[k])
+        if torn[k]:
+            reason = reason or _HELD
+        if ball and not (reason or stretched or border[k] or state.contradiction):
+            weights = None if state.weights is None else state.weights[counting]
+            bound = error_bound(state.local_models[counting], weights=weights)
         per_entry = bound / sqrt(state.local_models.shape[1]) if bound else None
-        rows.append({"error_bound": per_entry, "excluded": excluded, "suspect": reason})
+        rows.append(
+            {
+                "error_bound": per_entry, "excluded": excluded, "suspect": reason,
+                "stretched": stretched,
+            }
+        )  # fmt: skip
     return rows
 
 

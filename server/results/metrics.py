@@ -38,7 +38,7 @@ ORACLE = (
 NOBODY: dict[str, list[int]] = {"quarantined": [], "excluded": [], "readmitted": []}
 UNKNOWN: dict[str, Any] = {
     "trimmed": 0, "radius": None, "scatter": None, "error_bound": None, "excluded": 0,
-    "suspect": None,
+    "suspect": None, "stretched": False,
 }  # fmt: skip
 """Of clusters that nobody has examined."""
 _DIVERGED = "the models diverged: try a smaller optimiser.step"
@@ -100,12 +100,14 @@ def summarise(
         **dict.fromkeys(ORACLE),
         **_client_loss(recorder),
         "clusters": clusters,
+        "contradiction": None if found is None else found.contradiction,
         "screening": screening,
         "clustering": None if found is None else {
             "name": name_of("clustering", settings.choice("clustering"), settings.overrides),
             "iterations": found.clustering.iterations,
             "stopped": found.clustering.stopped,
             "scale": found.clustering.scale,
+            "noise": None if found.clustering.noise is None else found.clustering.noise.allowed(),
         },
         "replies": {
             "used": sum(event.used for event in recorder.events),
@@ -134,6 +136,11 @@ def summarise(
         "warnings": [
             *warnings_of(settings),
             *_cluster_warnings(settings, clusters),
+            *([] if found is None or found.contradiction is None else [
+                f"do not trust this run: {found.contradiction}, which cannot be while fewer than "
+                "half of the clients are Byzantine; nobody is left out, and replies are aggregated "
+                "by the trimmed mean"
+            ]),
             *([] if found is None else notices_of_balls(settings, found)),
             *([] if found is None else mostly_excluded(found)),
             *notices_of(participation),

@@ -6,24 +6,41 @@ model by the aggregate of what the cluster's clients answer. A cluster without r
 keeps its model. What goes beyond the paper is off by default: see `tagma.strategies.screening`.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.exchange import FIT, NO_MODEL, Replies, Request, rows_of
-from tagma.strategies.aggregation import Aggregator, Memory, with_spectral_filter
+from tagma.strategies.aggregation import Aggregator, Memory, trimmed_mean, with_spectral_filter
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.local_models import is_same_model
 from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.clustering import Clustering
+from tagma.strategies.screening.confinement import Confinement
 from tagma.strategies.screening.placement import place
 from tagma.strategies.screening.reply_check import DEFAULTS, Limits
-from tagma.strategies.screening.standing import NO_SCREENING, Answers, Screening, Standing
+from tagma.strategies.screening.reply_weights import reply_weights, room_by
+from tagma.strategies.screening.standing import (
+    NO_SCREENING,
+    Answers,
+    Screening,
+    Standing,
+    contradicts,
+)
 
-ClusterClients = Callable[[Labels, Array], Clustering]
-"""From client numbers (m,) and their local models (m, d) to clusters."""
+ClusterClients = Callable[..., Clustering]
+"""From client numbers (m,) and their local models (m, d) to clusters; one that declares `examples`
+as a keyword-only parameter is given the numbers of examples that they report, too."""
+
+_ASSUMED = 0.4
+"""Trimmed from each side, where nobody knows whom to leave out."""
+OUT_IN_STAGE_TWO = "more than half of the clients belong to no cluster"
+OUT_IN_STAGE_THREE = "more than half of the replies disagree with the local models"
 
 
 @dataclass(frozen=True)
@@ -48,6 +65,12 @@ class Clustered:
     """What is held against the clients."""
     memories: tuple[Memory | None, ...] = ()
     """What the rule remembers of every cluster; empty before stage III."""
+    weights: Array | None = None
+    """How much each client's replies count, shape (m,); None: all alike."""
+    confinement: Confinement | None = None
+    """How far the models may go; None: anywhere."""
+    contradiction: str | None = None
+    """What cannot be while fewer than half of the clients are Byzantine, if it happened."""
 
     def __post_init__(self) -> None:
         """A state that was read from a file may be anything."""
@@ -66,16 +89,27 @@ class Clustered:
         clustering: Clustering,
         screening: Screening = NO_SCREENING,
     ) -> "Clustered":
-        """The state after stage II; the models start at the cluster centres."""
+        """The state after stage II; the models start at the cluster centres.
+
+        If most clients would be in quarantine, nobody is, and the models start at the medians of
+        their clusters.
+        """
+        standing, labels = screening.begin(clustering.trimmed), clustering.labels
+        models, contradiction = clustering.centres, None
+        if screening.quarantine and contradicts(clustering.trimmed):
+            contradiction = OUT_IN_STAGE_TWO
+            own = [local_models[labels == k] for k in range(clustering.k)]
+            models = np.array([np.median(rows, axis=0) for rows in own])
         return cls(
             clients=clients,
             local_models=local_models,
-            labels=clustering.labels,
+            labels=labels,
             trimmed=clustering.trimmed,
             joined=np.ones(len(clients), dtype=np.int64),
             clustering=clustering,
-            models=clustering.centres.astype(local_models.dtype),
-            standing=screening.begin(clustering.trimmed),
+            models=models.astype(local_models.dtype),
+            standing=standing,
+            contradiction=contradiction,
         )
 
     def row_of(self, client: int) -> int | None:
@@ -116,10 +150,15 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         readmission: bool = False,
         reply_check: bool = False,
         spectral_filter: bool = False,
+        confined: bool = False,
+        weights: Literal["equal", "examples"] = "equal",
         limits: Limits = DEFAULTS,
     ) -> None:
         self._cluster = cluster
+        self._tells_examples = "examples" in inspect.signature(cluster).parameters
         self._aggregate = with_spectral_filter(aggregate) if spectral_filter else aggregate
+        self._confined = confined
+        self._weights = weights
         self._step = optimiser
         self._screening = Screening(quarantine, readmission, reply_check, limits)
 
@@ -143,36 +182,68 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
 
     def learn(self, state: ThreeStageState, request: Request, replies: Replies) -> ThreeStageState:
         """Stage II after the first round, stage III after every other."""
-        if state.clustered is None:
-            found = self._cluster(replies.clients, replies.vectors)
-            after = Clustered.after(replies.clients, replies.vectors, found, self._screening)
-        else:
-            after = self._optimise(state.clustered, replies)
+        after = (
+            self._grouped(replies)
+            if state.clustered is None
+            else self._optimise(state.clustered, replies)
+        )
         return replace(state, clustered=after)
+
+    def _grouped(self, replies: Replies) -> Clustered:
+        """Stage II."""
+        told = {"examples": replies.examples} if self._tells_examples else {}
+        found = self._cluster(replies.clients, replies.vectors, **told)
+        state = Clustered.after(replies.clients, replies.vectors, found, self._screening)
+        if self._weights == "examples":
+            weights = reply_weights(replies.examples, found.noise, state.standing.counts)
+            state = replace(state, weights=weights)
+        if not self._confined or state.contradiction:
+            return state
+        bounds = Confinement.around(
+            replies.vectors, state.labels, state.standing.counts, state.weights, found.k
+        )
+        return replace(state, confinement=bounds)
 
     def _optimise(self, state: Clustered, replies: Replies) -> Clustered:
         rows = np.searchsorted(state.clients, replies.clients)
         labels, updates = state.labels[rows], replies.vectors
+        received = state.models[labels]
+        directions = self._step.directions(received, updates)
 
         def answers() -> Answers:
-            received = state.models[labels]
-            directions = self._step.directions(received, updates)
-            return Answers(rows, labels, received, state.local_models[rows], directions)
+            room = None if state.weights is None else room_by(state.weights[rows])
+            return Answers(rows, labels, received, state.local_models[rows], directions, room)
 
         counts, standing = self._screening.judge(state.standing, rows, answers)
         models = state.models.copy()
         memories = list(state.memories or (None,) * len(models))
+        bounds, judges = state.confinement, ~standing.quarantined[rows]
+        contradiction = state.contradiction
+        if contradiction is None and contradicts(~standing.counts):
+            contradiction = OUT_IN_STAGE_THREE
+        aggregate = self._aggregate
+        if contradiction is not None:
+            aggregate = partial(trimmed_mean, beta=_ASSUMED)
         for cluster in np.unique(labels[counts]):
             own = counts & (labels == cluster)
-            found = self._aggregate(
+            found = aggregate(
                 updates[own],
                 clients=replies.clients[own],
+                weights=_uneven(state.weights, rows[own]),
                 reference=replies.reference_for(cluster),
                 memory=memories[cluster],
             )
-            models[cluster] = self._step(models[cluster], found.estimate, replies.told_by(own))
+            model = self._step(models[cluster], found.estimate, replies.told_by(own))
+            if bounds is not None:
+                centre = state.clustering.centres[cluster]
+                said = directions[judges & (labels == cluster)]
+                model, bounds = bounds.confine(cluster, centre, model, said)
+            models[cluster] = model
             memories[cluster] = found.memory
-        return replace(state, models=models, standing=standing, memories=tuple(memories))
+        return replace(
+            state, models=models, standing=standing, memories=tuple(memories),
+            confinement=bounds, contradiction=contradiction,
+        )  # fmt: skip
 
     def serve(self, state: ThreeStageState, clients: Labels) -> tuple[Array, Labels]:
         """Every client gets its cluster's model, once there is one."""
@@ -199,7 +270,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
     ) -> Clustered:
         clustering = state.clustering
         members = np.bincount(clustering.labels[~clustering.trimmed], minlength=clustering.k)
-        found = place(local_model, clustering.centres, clustering.radius, members)
+        found = place(local_model, clustering.centres, clustering.radius, members, clustering.noise)
         row = int(np.searchsorted(state.clients, client))
         placed = found.inside or self._screening.quarantine
         return replace(
@@ -210,6 +281,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             trimmed=np.insert(state.trimmed, row, not found.inside),
             joined=np.insert(state.joined, row, round_number),
             standing=state.standing.with_newcomer(row, quarantined=not found.inside),
+            weights=None if state.weights is None else np.insert(state.weights, row, found.weight),
         )
 
     def recognises(self, state: ThreeStageState, client: int, vector: Array) -> bool:
@@ -226,8 +298,14 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         if before.clustered is None:
             return now.counts[rows]
         then = before.clustered.standing
-        return (then.counts & (then.strikes == now.strikes))[rows]
+        return (then.counts & (now.strikes <= then.strikes))[rows]
 
     def findings(self, state: ThreeStageState) -> Clustered | None:
         """Clusters, balls and what is held against whom."""
         return state.clustered
+
+
+def _uneven(weights: Array | None, rows: Labels) -> Array | None:
+    """The weights of these rows, or None where all are alike."""
+    own = None if weights is None else weights[rows]
+    return None if own is None or (own == own[0]).all() else own

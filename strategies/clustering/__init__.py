@@ -1,6 +1,6 @@
 """Stage II: robust clustering of (m, d) arrays, without Flower, torch or Hydra."""
 
-from tagma.strategies.clustering.clustering import Clusterer, Clustering
+from tagma.strategies.clustering.clustering import Clusterer, Clustering, OwnNoise
 from tagma.strategies.clustering.density.density import density
 from tagma.strategies.clustering.edge_cutting import edge_cutting
 from tagma.strategies.clustering.initial_labels import random_labels
@@ -19,6 +19,7 @@ from tagma.strategies.numerics.noise_scale import estimate_scale
 __all__ = [
     "Clusterer",
     "Clustering",
+    "OwnNoise",
     "density",
     "edge_cutting",
     "estimate_scale",

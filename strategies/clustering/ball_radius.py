@@ -20,8 +20,13 @@ from scipy.special import gammaincinv, ndtri
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.clustering.clustering import Clustering
-from tagma.strategies.clustering.density.constants import DEFAULTS, Constants
 
+_SPREADS = 4.0
+"""How many spreads of log distances above the median a ball ends."""
+_BORROWED = 8.0
+"""Vectors that a cluster's scale borrows from all clusters."""
+_WIDEST = 1.9
+"""A ball ends at this many median distances at most."""
 _HONEST = 0.999
 """Share of normal vectors that every ball must hold."""
 
@@ -41,9 +46,7 @@ class Balls:
     """Shape (K,)."""
 
 
-def balls_around(
-    distances: Array, labels: Labels, k: int, dimension: int, constants: Constants = DEFAULTS
-) -> Balls:
+def balls_around(distances: Array, labels: Labels, k: int, dimension: int) -> Balls:
     """Balls from the distances of vectors to the centre of their cluster, all of shape (n,).
 
     The vectors should be mostly honest: those that an earlier ball holds. A cluster without any
@@ -54,10 +57,10 @@ def balls_around(
     pooled = float(np.median(scales[labels])) if len(labels) else 0.0
     scales = np.where(sizes > 0, scales, pooled)
     floor = np.finfo(np.float64).tiny
-    weight = sizes / (sizes + constants.borrowed)
+    weight = sizes / (sizes + _BORROWED)
     shrunk = np.maximum(scales, floor) ** weight * max(pooled, floor) ** (1 - weight)
     relative = np.maximum(distances, floor) / np.maximum(scales, floor)[labels]
-    reach = min(exp(constants.spreads * _log_spread(relative)), constants.widest)
+    reach = min(exp(_SPREADS * _log_spread(relative)), _WIDEST)
     factor = max(reach, normal_reach(dimension))
     return Balls(scales, pooled, shrunk * factor)
 

@@ -1,9 +1,10 @@
 """What every clustering takes and returns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from math import inf, isfinite
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
@@ -11,6 +12,42 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.numerics.row_blocks import LARGEST
 
 P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class OwnNoise:
+    """Each client's own noise, where a clustering measures it, and what it allows."""
+
+    scales: Array
+    """The standard deviation of the entries of every vector, shape (m,)."""
+    typical: float
+    """The median."""
+    limit: float
+    """Vectors with more are trimmed."""
+    inflation: float
+    """Variance in the directions in which the centres differ, over that in all others."""
+    units: Array
+    """What every coordinate was divided by first, shape (d,)."""
+
+    def allowed(self) -> dict[str, Any]:
+        """What it takes to judge one more vector, as plain numbers."""
+        return {
+            "typical": self.typical,
+            "limit": self.limit if isfinite(self.limit) else None,
+            "inflation": self.inflation,
+            "units": None if (self.units == 1).all() else self.units.tolist(),
+        }
+
+    @classmethod
+    def of_allowed(cls, found: Mapping[str, Any], dimension: int) -> "OwnNoise":
+        """The same again, without anybody's own noise; anything else is a `ValueError`."""
+        limit, units = found["limit"], found["units"]
+        units = np.ones(dimension) if units is None else np.array(units, dtype=np.float64)
+        typical, inflation = float(found["typical"]), float(found["inflation"])
+        limit = inf if limit is None else float(limit)
+        if units.shape != (dimension,) or not (units > 0).all() or not min(typical, limit) >= 0:
+            raise ValueError("its noise is not one that was measured")
+        return cls(np.zeros(0), typical, limit, inflation, units)
 
 
 @dataclass(frozen=True)
@@ -38,6 +75,12 @@ class Clustering:
     """Which vectors those centres trim, shape (iterations + 1, m)."""
     suspect: tuple[str | None, ...] = ()
     """Why a cluster may not be honest, or None; one per cluster, or empty: nothing was examined."""
+
+    noise: OwnNoise | None = None
+    """By what each vector was judged, where it was by its own noise."""
+    stretched: tuple[bool, ...] = ()
+    """Clusters that spread more than noise in some direction: two that are too close to be told
+    apart, or Byzantine clients beside honest ones; one per cluster, or empty: nobody looked."""
 
     @property
     def k(self) -> int:

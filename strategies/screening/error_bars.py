@@ -26,17 +26,24 @@ LEVEL = 0.95
 """The share of clusters whose error should be below the bound."""
 
 
-def error_bound(local_models: Array, level: float = LEVEL) -> float | None:
+def error_bound(
+    local_models: Array, level: float = LEVEL, weights: Array | None = None
+) -> float | None:
     """A bound on ||w - w*|| for the mean of these rows, shape (M, d); None for fewer than two.
 
+    Of a weighted mean the parts p_i r_i are what scatters, and 1 / sum p_i^2 takes the place of M.
     Cost O(M d min(M, d)).
     """
-    size, dimension = local_models.shape
-    if size < 2:
+    shares = np.ones(len(local_models)) if weights is None else weights
+    chosen = shares > 0
+    shares, rows = shares[chosen] / max(float(shares.sum()), 1e-300), local_models[chosen]
+    dimension = local_models.shape[1]
+    size = 1 / float((shares**2).sum()) if len(rows) > 1 else 1.0
+    if size <= 1:
         return None
-    centred = local_models - local_models.mean(axis=0)
-    products = centred @ centred.T if size <= dimension else centred.T @ centred
-    products /= size - 1
+    parts = (rows - shares @ rows) * (shares * sqrt(size))[:, None]
+    products = parts @ parts.T if len(rows) <= dimension else parts.T @ parts
+    products *= size / (size - 1)
     trace = float(np.trace(products))
     if not 0 < trace < np.inf:
         return 0.0 if trace == 0 else None  # None: the sum overflows
@@ -44,7 +51,9 @@ def error_bound(local_models: Array, level: float = LEVEL) -> float | None:
     return sqrt(trace / size * fdtri(freedom, freedom * (size - 1), level))
 
 
-def _effective_dimension(trace: float, trace_of_square: float, size: int, dimension: int) -> float:
+def _effective_dimension(
+    trace: float, trace_of_square: float, size: float, dimension: int
+) -> float:
     """d_e; the sample's tr(S^2) has tr(S)^2 / (M - 1) too much of it, which is taken off."""
     unbiased = (trace_of_square - trace**2 / (size - 1)) * (size - 1) / size
     return float(np.clip(trace**2 / max(unbiased, trace**2 / dimension), 1, dimension))

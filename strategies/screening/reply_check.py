@@ -10,7 +10,7 @@ its reply, takes the gradient's place.
 A reply strikes out if the angle is a right one or more, or the slant far above the others', or the
 ratio far from theirs. The slant is tan(angle / 2): in few dimensions the cosine, which is 1 at
 best, has a long tail that honest clients would be excluded for. A striking reply is not used; a
-client with two strikes is out for good.
+client with two strikes is out until replies that agree have made up for them.
 
 This assumes a smooth convex loss and that updates come from all the data of the local model, which
 must be the minimiser itself: not for stochastic gradients, nor for a strong ridge. A Byzantine
@@ -34,7 +34,7 @@ class Limits:
     ratio: float = 5.0
     """The logarithm of the ratio may be so far from the median, on either side."""
     strikes: int = 2
-    """A client with so many is excluded."""
+    """A client with so many more than replies that passed since is excluded."""
     floor: float = 0.02
     """Spreads below this count as this: where all agree, rounding must not decide."""
 
@@ -50,13 +50,14 @@ def strikes(
     replies: Array,
     *,
     judges: Mask | None = None,
+    room: Array | None = None,
     limits: Limits = DEFAULTS,
 ) -> Mask:
     """Which replies strike out, shape (m,).
 
     `models` are those that the clients received, `local_models` those that they claimed, `replies`
     the gradients or the directions they went, all of shape (m, d). Medians and spreads are those of
-    the rows in `judges`, by default all. Cost O(m d).
+    the rows in `judges`, by default all; a client's limits are `room` times as wide. Cost O(m d).
     """
     judges = np.ones(len(models), dtype=bool) if judges is None else judges
     claimed = models - local_models
@@ -70,8 +71,9 @@ def strikes(
     cosine = np.einsum("ij,ij->i", claimed, replies)
     ratio = np.log(np.maximum(lengths[1], tiny)) - np.log(np.maximum(lengths[0], tiny))
     slant = np.sqrt(np.maximum(1 - cosine, 0) / np.maximum(1 + cosine, tiny))
-    aslant = _standardised(slant, judges, limits.floor) > limits.slant
-    uneven = np.abs(_standardised(ratio, judges, limits.floor)) > limits.ratio
+    times = 1.0 if room is None else room
+    aslant = _standardised(slant, judges, limits.floor) > limits.slant * times
+    uneven = np.abs(_standardised(ratio, judges, limits.floor)) > limits.ratio * times
     struck: Mask = (aslant | uneven | (cosine <= 0)) & ~still
     return struck
 

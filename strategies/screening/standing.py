@@ -7,7 +7,10 @@ local model. A round without a reply, or with too few others to compare it with,
 neither adds to the evidence nor ends it.
 
 The reply check (`tagma.strategies.screening.reply_check`) ignores replies that disagree with what
-the client claimed in round 1, and excludes a client that sends two of them.
+the client claimed in round 1. A client that does so again and again is excluded, until as many
+replies agree: nobody is out for good. All who are not in quarantine are the measure, in every
+round, also those that are excluded: who gets others excluded does not become the measure. If more
+than half of them seem odd, the measure is wrong, and nobody is.
 
 What is known of every client is its `Standing`, a part of the server's state. Cost O(m d) a round.
 """
@@ -24,6 +27,8 @@ from tagma.strategies.screening.reply_check import DEFAULTS, Limits, strikes
 
 _EVIDENCE = 3
 """Replies in a row that end a quarantine."""
+_MOST_STRIKES = 5
+"""More are not held against a client."""
 _JUDGES = 5
 """With fewer replies than this there is no telling which is odd."""
 
@@ -35,7 +40,7 @@ class Standing:
     quarantined: Mask
     """Its local model was outside the ball."""
     strikes: Labels
-    """Replies that failed the reply check."""
+    """Replies that failed the reply check, minus those that passed it since."""
     excluded: Mask
     """Too many of them did."""
     evidence: Labels
@@ -76,6 +81,8 @@ class Answers:
     """The local models that they claimed."""
     directions: Array
     """Gradients, or the directions the clients went: their model minus their reply."""
+    room: Array | None = None
+    """By how much each may be odder than most, for having fewer examples; None: all alike."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +96,8 @@ class Screening:
     """Of the reply check."""
 
     def begin(self, trimmed: Mask) -> Standing:
-        """The standing after stage II."""
-        return Standing.new(trimmed if self.quarantine else np.zeros_like(trimmed))
+        """The standing after stage II; if it leaves out most clients, it is not to be trusted."""
+        return Standing.new(trimmed & (self.quarantine and 2 * trimmed.sum() <= len(trimmed)))
 
     def judge(
         self, standing: Standing, rows: Labels, answers: Callable[[], Answers]
@@ -104,21 +111,36 @@ class Screening:
             return counting, standing
         replies = answers()
         odd = np.zeros(len(counting), dtype=bool)
-        if self.reply_check and counting.sum() >= _JUDGES:
+        judges = ~standing.quarantined[rows]
+        if self.reply_check and judges.sum() >= _JUDGES:
             odd = strikes(
                 replies.models,
                 replies.local_models,
                 replies.directions,
-                judges=counting,
+                judges=judges,
+                room=replies.room,
                 limits=self.limits,
             )
-            struck = standing.strikes.copy()
-            struck[replies.rows[odd & counting]] += 1
-            standing = replace(standing, strikes=struck, excluded=struck >= self.limits.strikes)
+            if contradicts(odd[judges]):
+                odd &= ~judges
+                counting = judges
+            standing = _struck(standing, rows[judges], odd[judges], self.limits.strikes)
         used = counting & ~odd
         if self.readmission:
             standing = _readmit(standing, replies, used, odd)
         return used, standing
+
+
+def contradicts(out: Mask) -> bool:
+    """Whether more are out than can be Byzantine."""
+    return bool(2 * out.sum() > len(out))
+
+
+def _struck(standing: Standing, rows: Labels, odd: Mask, enough: int) -> Standing:
+    """The standing after these replies: more against those that were odd, less against others."""
+    counted = standing.strikes.copy()
+    counted[rows] = np.clip(counted[rows] + np.where(odd, 1, -1), 0, _MOST_STRIKES)
+    return replace(standing, strikes=counted, excluded=counted >= enough)
 
 
 NO_SCREENING = Screening()

@@ -1,50 +1,35 @@
-"""Clients that send the same: groups too tight to be honest.
+"""Copies: clients whose noise is that of another.
 
-Honest clients have their own data, so the local models of a cluster scatter. Clients whose
-neighbours are far nearer than is usual are copies of each other. Left among the others they would
-draw a cluster's centre to themselves, so they are set aside before anything else.
+The noise of two honest clients is independent, so their squared distance is about the sum of their
+variances, d (s_i^2 + s_j^2), whatever these are. Clients that are far closer are copies of each
+other. One of each group stays, the one in its middle; the others say nothing new, and are aside.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.special import gammaincinv
 
-from tagma.arrays import Array, Labels
+from tagma.arrays import Array, Mask
 from tagma.strategies.clustering.density.constants import Constants
-from tagma.strategies.clustering.nearest_neighbours import linked, neighbour_distances
+
+_RARE = 1e-6
+"""In few dimensions distances vary: copies are only what chance brings together less often."""
 
 
-@dataclass(frozen=True)
-class Copies:
-    """A group that is too tight."""
-
-    rows: Labels
-    """Its clients' rows."""
-    centre: Array
-    """Their coordinate-wise median."""
-    radius: float
-    """The largest distance of one of them from it."""
-
-
-def find_copies(vectors: Array, smallest: int, constants: Constants) -> list[Copies]:
-    """Groups of at least `smallest` clients that are too close to each other, the largest first.
-
-    The measure is the distance to the (smallest - 1)-th neighbour, in units of its median over all
-    clients. In few dimensions it varies: there the density must be tenfold. Cost O(m^2 d).
-    """
-    if len(vectors) < smallest:
-        return []
-    reach = neighbour_distances(vectors, smallest - 1)
-    limit = min(constants.tight, 10 ** (-1 / vectors.shape[1])) * float(np.median(reach))
-    tight = np.flatnonzero(reach < limit)
-    if not len(tight):
-        return []
-    parts = linked(vectors[tight], limit)
-    groups = [_copies(vectors, tight[parts == part]) for part in np.unique(parts)]
-    return sorted(groups, key=lambda group: (-len(group.rows), group.radius))
-
-
-def _copies(vectors: Array, rows: Labels) -> Copies:
-    centre = np.median(vectors[rows], axis=0)
-    distances = np.linalg.norm(vectors[rows] - centre, axis=1)
-    return Copies(rows, centre, float(distances.max()))
+def superfluous(squared: Array, scales: Array, dimension: int, constants: Constants) -> Mask:
+    """Who is a copy of somebody who stays, from squared distances, shape (m, m)."""
+    aside = np.zeros(len(scales), dtype=bool)
+    chance = 2 * float(gammaincinv(dimension / 2, _RARE)) / dimension
+    variances = scales**2
+    allowed = min(constants.copied, chance) * dimension
+    near = squared < allowed * (variances + variances[:, None])
+    np.fill_diagonal(near, False)
+    rows = np.flatnonzero(near.any(axis=1))
+    if not len(rows):
+        return aside
+    _, parts = connected_components(near[np.ix_(rows, rows)], directed=False)
+    for part in range(parts.max() + 1):
+        group = rows[parts == part]
+        middle = squared[np.ix_(group, group)].sum(axis=1).argmin()
+        aside[np.delete(group, middle)] = True
+    return aside

@@ -1,94 +1,193 @@
-"""Density clustering in a robust projection: nothing is known in advance.
+"""Density clustering by each client's own noise: nothing is known in advance.
 
 Neither the number of clusters nor the noise nor the share of Byzantine clients is given; assumed is
 only that most clients are honest and that every cluster has at least `smallest` of them.
 
-1. Set copies aside: clients far closer to each other than is usual (`copies`).
-2. Project on the directions in which clients differ by more than noise (`projection`).
-3. Modes there, by mean shift from every client (`modes`).
-4. Clusters with balls in the full space (`polish`, `ball_radius`).
-5. Drop, merge and split until nothing changes (`revision`).
+1. The directions in which clients differ by more than noise (`projection`).
+2. Each client's noise, from the other directions (`noise`).
+3. Copies aside, one of each group stays (`copies`).
+4. Modes in these directions, by the noise of each (`modes`).
+5. Members by the noise of each, with directions spanned by the centres (`membership`).
+6. Drop, merge and split until nothing changes (`revision`, `separation`).
+7. Where coordinates differ in noise, all of it again in units of theirs (`coordinates`).
 
-Clients outside every ball are marked as trimmed. Byzantine clients who make up a cluster of the
+Clients that are no members are marked as trimmed. Byzantine clients who make up a cluster of the
 usual scatter look like an honest one: it is listed as one more, and harms nobody else.
-Two clusters closer than about 3 (1 + sqrt(d / m)) standard deviations are seen as one.
 
-Deterministic, and the same for reordered, moved, scaled and rotated vectors. Cost
-O(m^2 d + m K d) with m <= d, else O(m^2 p + m d^2), p <= 20; about 10 ms for m = d = 100.
+Deterministic, and the same for reordered, moved and scaled vectors, and for rotated ones where no
+coordinates are rescaled. Cost O(m^2 d + m K d) with m <= d, else O(m^2 p + m d^2).
 """
 
-from math import ceil, sqrt
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
 from scipy.spatial.distance import cdist
+from scipy.special import chdtri
 
-from tagma.arrays import Array, Labels
-from tagma.strategies.clustering.clustering import Clustering, of_finite_points
+from tagma.arrays import Array, Labels, Mask
+from tagma.strategies.clustering.clustering import Clustering, OwnNoise, of_finite_points
 from tagma.strategies.clustering.density.constants import DEFAULTS, Constants
-from tagma.strategies.clustering.density.copies import Copies, find_copies
-from tagma.strategies.clustering.density.polish import OUTSIDE, Fit
-from tagma.strategies.clustering.density.revision import find_clusters
+from tagma.strategies.clustering.density.coordinates import (
+    coordinate_medians,
+    first_units,
+    units_within,
+)
+from tagma.strategies.clustering.density.copies import superfluous
+from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, split_lengths
+from tagma.strategies.clustering.density.modes import find_modes
+from tagma.strategies.clustering.density.noise import noise_outside
+from tagma.strategies.clustering.density.projection import signal_directions
+from tagma.strategies.clustering.density.revision import Known, refine, settle
+from tagma.strategies.clustering.density.separation import stretch_of
+
+_FAR = 1e6
+"""Vectors beyond so many median lengths are outside before anything is computed."""
+_ROUNDING = 1e-9
+"""Noise is not known better than this, in units of the vectors' length."""
+_NEIGHBOUR = 5
+"""Near neighbours: with those a client shares its cluster."""
+_REFITS = 3
+"""Coordinates are rescaled so often at most."""
+_MOST_ROOM = 4.0
+"""A client may be noisier by so much at most for having few examples."""
 
 
 @of_finite_points
 def density(
     vectors: Array,
     *,
+    examples: Labels | None = None,
     k: Annotated[int, Ge(1)] | None = None,
     smallest: Annotated[int, Ge(2)] | None = None,
     constants: Constants = DEFAULTS,
 ) -> Clustering:
     """All clusters, the largest first; with `k` only the k largest, the clients of others trimmed.
 
-    `smallest` is the least number of clients of a cluster; by default 5 % of all, at least 4.
-    Clusters of copies that no ball of another holds come last, with a reason in `suspect`. Where
-    there is no group at all, everyone is in one cluster around the coordinate-wise median.
+    `examples` are the numbers of examples that clients report: with few, a client may have more
+    noise. `smallest` is the least number of clients of a cluster, by default 4. Where there is no
+    group at all, everyone is in one cluster around the coordinate-wise median.
     """
-    smallest = smallest or least(len(vectors), constants)
-    copies = find_copies(vectors, smallest, constants)
-    alone = np.delete(np.arange(len(vectors)), [row for group in copies for row in group.rows])
-    fit = find_clusters(vectors[alone], smallest, constants)
-    if not fit.k:
-        return _one_cluster(vectors, smallest)
-    largest = _by_size(fit)[:k]
-    rank = np.full(fit.k, OUTSIDE)
-    rank[largest] = np.arange(len(largest))
-    members = np.full(len(vectors), OUTSIDE)
-    members[alone] = np.where(fit.members >= 0, rank[fit.members], OUTSIDE)
-    centres, radii = fit.centres[largest], fit.balls.radii[largest]
-    labels = np.where(members >= 0, members, cdist(vectors, centres).argmin(axis=1))
-    apart = [group for group in copies if not _held(group, centres, radii)]
-    for group in apart if k is None else apart[: k - len(largest)]:
-        labels[group.rows] = members[group.rows] = len(centres)
-        centres, radii = np.vstack([centres, group.centre]), np.append(radii, group.radius)
-    doubts = len(centres) - len(largest)
+    smallest = smallest or constants.smallest
+    room = _room(examples, len(vectors))
+    units = first_units(vectors, constants)
+    middle, fit, rows = find_clusters(vectors / units, smallest, room, constants)
+    for _ in range(_REFITS):
+        if not fit.k:
+            return _one_cluster(vectors, smallest)
+        finer = units_within(vectors[rows] / units, fit.members, fit.centres, constants)
+        if finer is None:
+            break
+        units = units * finer
+        middle, fit, rows = find_clusters(vectors / units, smallest, room, constants)
+    return _clustering(vectors / units, units, fit, middle, rows, k, smallest)
+
+
+def _room(examples: Labels | None, m: int) -> Array:
+    """By how much each client may be noisier than most, for having fewer examples."""
+    if examples is None or not (examples > 0).all():
+        return np.ones(m)
+    room: Array = np.clip(np.sqrt(np.median(examples) / examples), 1, _MOST_ROOM)
+    return room
+
+
+def find_clusters(
+    vectors: Array, smallest: int, room: Array, constants: Constants
+) -> tuple[Array, Fit, Labels]:
+    """The middle of all vectors, the clusters around it, and of which vectors these are made.
+
+    Without copies, and those that are far away. Centres are measured from the middle.
+    """
+    middle = coordinate_medians(vectors)
+    centred = vectors - middle
+    lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred))
+    rows = np.flatnonzero(lengths <= _FAR * np.median(lengths))
+    known, modes, copies = _begin(centred[rows], room[rows], smallest, constants)
+    if copies.any():
+        rows = rows[~copies]
+        known, modes, _ = _begin(centred[rows], room[rows], smallest, constants)
+    fit = refine(known, settle(known, modes, known.typical))
+    return middle, fit, rows
+
+
+def _begin(
+    centred: Array, room: Array, smallest: int, constants: Constants
+) -> tuple[Known, Labels, Mask]:
+    """What is known of the vectors, their modes, and who is a superfluous copy."""
+    m, d = centred.shape
+    squares = np.einsum("ij,ij->i", centred, centred)
+    squared = np.maximum(squares + squares[:, None] - 2 * centred @ centred.T, 0)
+    q = min(_NEIGHBOUR, m - 1)
+    nearest = np.argpartition(squared, q, axis=1)[:, : q + 1]
+    farthest = np.take_along_axis(squared, nearest, axis=1).max(axis=1)
+    spreads = np.sqrt(farthest / (2 * d))
+    basis, strong = signal_directions(centred, spreads, constants)
+    points, outside = split_lengths(centred, basis)
+    p = len(basis)
+    rounding = _ROUNDING * float(np.sqrt(np.median(squares)))
+    noise = noise_outside(outside, d - p, float(np.median(spreads)), constants)
+    copies = np.zeros(m, dtype=bool)
+    if noise.typical > rounding:  # without any noise, honest clients send the same
+        copies = superfluous(squared, noise.scales, d, constants)
+    modes, inflation = np.zeros(m, dtype=np.int64), 1.0
+    if p and not copies.any():
+        own = np.einsum("ij,ij->i", points, points)
+        flat = np.maximum(own + own[:, None] - 2 * points @ points.T, 0)
+        variances = noise.scales**2
+        pairs = variances[:, None] + variances[nearest]
+        near = np.take_along_axis(flat, nearest, axis=1) / np.maximum(pairs, 1e-300)
+        inflation = max(float(np.quantile(near, 0.25) / chdtri(p, 0.75)), 1.0)
+        scales = np.maximum(np.sqrt(inflation) * noise.scales, rounding)
+        found = find_modes(points, flat, scales, smallest)
+        modes = found if found.max() >= 0 else modes
+    known = Known(
+        centred, points[:, :strong], spreads, noise.typical, inflation, room, smallest, constants
+    )
+    return known, modes, copies
+
+
+def _clustering(
+    points: Array,
+    units: Array,
+    fit: Fit,
+    middle: Array,
+    rows: Labels,
+    k: int | None,
+    smallest: int,
+) -> Clustering:
+    """The k largest clusters of all vectors, those left out as well; points are in these units."""
+    m = len(points)
+    # Among equals the tightest, so that no order of rows matters.
+    largest = np.lexsort((fit.centres.sum(axis=1), -fit.sizes))[:k]
+    number = range(len(largest))
+    rank = np.full(fit.k + 1, OUTSIDE)
+    rank[largest] = number
+    members = np.full(m, OUTSIDE)
+    members[rows] = rank[fit.members]
+    centres = fit.centres[largest] + middle
+    labels = members.copy()
+    left = np.flatnonzero(members == OUTSIDE)
+    if len(left):
+        labels[left] = cdist(points[left], centres).argmin(axis=1)
+    scales = np.full(m, np.inf)
+    scales[rows] = fit.noise.scales
+    inside = [np.flatnonzero(members == c) for c in number]
+    residuals = [points[own] - centres[c] for c, own in enumerate(inside)]
+    stretch = [stretch_of(each, scales[own]) for each, own in zip(residuals, inside, strict=True)]
+    usual = [np.median([*stretch[:c], *stretch[c + 1 :]] or [1.0]) for c in number]
     return Clustering(
         labels=labels,
-        centres=centres,
+        centres=centres * units,
         trimmed=members == OUTSIDE,
-        radius=radii,
+        radius=np.array([np.linalg.norm(each * units, axis=1).max() for each in residuals]),
         history=labels[None],
         iterations=0,
         stopped=f"{len(largest)} clusters of at least {smallest} clients",
-        scale=fit.balls.pooled / sqrt(vectors.shape[1]),
-        suspect=(None,) * len(largest) + ("too tight: copies of one vector",) * doubts,
+        scale=fit.noise.typical * float(np.sqrt(np.mean(units**2))),
+        suspect=(None,) * len(largest),
+        noise=OwnNoise(scales, fit.noise.typical, fit.noise.limit, fit.inflation, units),
+        stretched=tuple(bool(stretch[c] > max(1.0, usual[c])) for c in number),
     )
-
-
-def least(clients: int, constants: Constants = DEFAULTS) -> int:
-    """The size of the smallest cluster that is looked for among so many clients."""
-    return max(constants.smallest, ceil(constants.smallest_share * clients - 1e-9))
-
-
-def _by_size(fit: Fit) -> Labels:
-    """The clusters, largest first; among equals the tightest, so that no order of rows matters."""
-    return np.lexsort((fit.balls.scales, -fit.sizes))
-
-
-def _held(group: Copies, centres: Array, radii: Array) -> bool:
-    return bool((np.linalg.norm(centres - group.centre, axis=1) <= radii).any())
 
 
 def _one_cluster(vectors: Array, smallest: int) -> Clustering:

@@ -1,137 +1,175 @@
 """Which of the groups found are clusters: drop, merge and split until nothing changes.
 
-Dropped are groups of fewer than `smallest` clients, and those more than twice as wide as most
-clients' clusters: a crowd of unrelated Byzantine clients. Merged are two clusters whose centres
-differ by less than noise can make two halves of one cluster differ. Split, if that succeeds, are
-clusters that spread in some direction more than noise does: by their modes, by those that smaller
-balls show, or in the two sides of their mean. Clients outside all balls may form new ones.
+Dropped are groups of fewer than `smallest` clients. Two clusters are merged unless they are apart
+(`separation`). One that spreads in some direction more than noise does is split, if that gives one
+more: by the modes in these directions, or in the two sides of its mean. Clients outside all
+clusters may form new ones.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from functools import partial
-from math import ceil, sqrt
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.clustering.density.constants import Constants
+from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, polish, renumber
 from tagma.strategies.clustering.density.modes import find_modes
-from tagma.strategies.clustering.density.polish import OUTSIDE, Fit, polish, renumber
-from tagma.strategies.clustering.density.projection import signal_coordinates
-from tagma.strategies.clustering.nearest_neighbours import neighbours_within
-from tagma.strategies.numerics.noise_edge import edge_of, noise_edge
+from tagma.strategies.clustering.density.separation import (
+    Group,
+    beyond_noise,
+    most_inside,
+    separation,
+    two_means,
+    without_noise,
+)
 
-_SAMPLE = 2000
-"""Modes are looked for among so many vectors at most."""
-
-
-def find_clusters(vectors: Array, smallest: int, constants: Constants) -> Fit:
-    """All clusters of at least `smallest` clients."""
-    modes = _modes(vectors, smallest, constants)
-    fit = settle(vectors, modes, smallest, constants)
-    while (finer := _refine(vectors, fit, smallest, constants)) is not None:
-        fit = finer
-    return fit
+_MOST = 2000
+"""Among more clients outside than this, none are looked for."""
+_LONGEST = 2.0
+"""Clusters are not taken for more elongated than this, in variance."""
 
 
-def _modes(vectors: Array, smallest: int, constants: Constants) -> Labels:
-    """The modes of evenly spaced vectors, if there are very many; the others are in none yet."""
-    step = ceil(len(vectors) / _SAMPLE)
-    sample = signal_coordinates(vectors[::step], constants)
-    labels = np.full(len(vectors), OUTSIDE)
-    labels[::step] = find_modes(sample, max(2, smallest // step), constants)
-    return labels
+@dataclass(frozen=True)
+class Known:
+    """What is known of the vectors before there are clusters."""
+
+    vectors: Array
+    strong: Array
+    """The vectors in the strongest directions of all clients, shape (m, p)."""
+    spreads: Array
+    """Their noise by near neighbours, shape (m,)."""
+    typical: float
+    """A first guess of the noise of their entries."""
+    inflation: float
+    """A first guess of the variance where the centres differ, over that elsewhere."""
+    room: Array
+    """By how much each may be noisier, shape (m,)."""
+    smallest: int
+    constants: Constants
 
 
-def settle(vectors: Array, members: Labels, smallest: int, constants: Constants) -> Fit:
+def settle(known: Known, members: Labels, typical: float) -> Fit:
     """Polish, drop and merge until all clusters are sound."""
-    fit = polish(vectors, members, constants)
+    fit = polish(known.vectors, members, typical, known.inflation, known.room, known.constants)
     while fit.k:
-        unsound = (fit.sizes < smallest) | (fit.balls.scales > constants.wide * fit.balls.pooled)
-        if unsound.any():
-            members = renumber(fit.members, np.flatnonzero(unsound))
+        small = fit.sizes < known.smallest
+        if small.any():
+            members = renumber(fit.members, np.flatnonzero(small))
         else:
-            pair = _indistinct(fit, len(vectors), constants)
+            pair = _indistinct(known, fit)
             if pair is None:
                 break
             members = renumber(np.where(fit.members == pair[1], pair[0], fit.members))
-        fit = polish(vectors, members, constants)
+        fit = polish(
+            known.vectors, members, fit.noise.typical, known.inflation, known.room, known.constants
+        )
     return fit
 
 
-def _indistinct(fit: Fit, clients: int, constants: Constants) -> tuple[int, int] | None:
+def refine(known: Known, fit: Fit) -> Fit:
+    """The same with more clusters, as long as some can be split or found outside."""
+    tried: set[bytes] = set()
+    while True:
+        for rows, parts in _splits(known, fit, tried):
+            members = fit.members.copy()
+            members[rows] = np.where(parts >= 0, fit.k + parts, OUTSIDE)
+            finer = settle(known, members, fit.noise.typical)
+            if finer.k > fit.k:
+                fit = finer
+                break
+        else:
+            return _with_noisy(known, fit)
+
+
+def _with_noisy(known: Known, fit: Fit) -> Fit:
+    """The same and clusters of clients who are outside for their noise alone, if there are any.
+
+    They are their own clusters or none: nobody else's changes by them.
+    """
+    most = known.constants.noisiest * fit.noise.typical
+    noisy = (
+        (fit.members == OUTSIDE) & (fit.noise.scales > fit.noise.limit) & (known.spreads <= most)
+    )
+    rows = np.flatnonzero(noisy)
+    if not known.smallest <= len(rows) <= _MOST:
+        return fit
+    squared = cdist(known.vectors[rows], known.vectors[rows], "sqeuclidean")
+    modes = find_modes(known.vectors[rows], squared, known.spreads[rows], known.smallest)
+    room = np.where(noisy, known.constants.noisiest, known.room)
+    members = fit.members.copy()
+    members[rows] = np.where(modes >= 0, fit.k + modes, OUTSIDE)
+    more = settle(replace(known, room=room), members, fit.noise.typical)
+    old = fit.members >= 0
+    same = more.k > fit.k and len(np.unique(more.members[old])) == fit.k
+    return (
+        more
+        if same and np.array_equal(_first(more.members[old]), _first(fit.members[old]))
+        else fit
+    )
+
+
+def _first(labels: Labels) -> Labels:
+    """Labels by the first row that has each: equal for equal groupings."""
+    _, first, which = np.unique(labels, return_index=True, return_inverse=True)
+    found: Labels = first[which]
+    return found
+
+
+def _indistinct(known: Known, fit: Fit) -> tuple[int, int] | None:
     """The two clusters that are most clearly one, if there are any."""
-    if fit.k < 2:
-        return None
-    d = fit.centres.shape[1]
-    variance = fit.balls.pooled**2 / d
-    noise = variance * d * (1 / fit.sizes + 1 / fit.sizes[:, None])
-    gaps = squareform(pdist(fit.centres, "sqeuclidean")) - noise
-    np.fill_diagonal(gaps, np.inf)
-    first, second = np.unravel_index(gaps.argmin(), gaps.shape)
-    edge = constants.resolution * noise_edge(clients, d)
-    if gaps[first, second] >= edge**2 * variance:
-        return None
-    return int(first), int(second)
+    worst, pair = known.constants.apart, None
+    rows = [np.flatnonzero(fit.members == number) for number in range(fit.k)]
+    strong = [Group(known.strong[own], fit.noise.scales[own]) for own in rows]
+    whole = [Group(known.vectors[own], fit.noise.scales[own]) for own in rows]
+    elongation = _elongation(strong)
+    for group in (*strong, *whole):
+        group.variance *= elongation
+    for a in range(fit.k):
+        for b in range(a):
+            both, inside = (whole[b], whole[a]), (strong[b], strong[a])
+            found = separation(*(inside if most_inside(both, inside) else both))
+            if found < worst:
+                worst, pair = found, (b, a)
+    return pair
 
 
-def _refine(vectors: Array, fit: Fit, smallest: int, constants: Constants) -> Fit | None:
-    """The same with at least one more cluster, or None."""
-    for rows, split in _splits(vectors, fit, smallest, constants):
-        modes = split(vectors[rows])
-        members = fit.members.copy()
-        members[rows] = np.where(modes >= 0, fit.k + modes, OUTSIDE)
-        if len(np.unique(members[members >= 0])) <= fit.k:
+def _elongation(groups: list[Group]) -> float:
+    """The variance of most clusters' clients in one of the strongest directions, in units of noise.
+
+    Losses may scatter their minimisers more in some directions: no reason to split one cluster.
+    """
+    found = []
+    for group in groups:
+        others = max(group.size - 1, 1)
+        largest = np.linalg.eigvalsh(group.away.T @ group.away)[-1:].sum() / others
+        ratio = len(group.centre) / others
+        found.append(without_noise(float(largest) / max(group.variance, 1e-300), ratio))
+    usual = np.median(np.repeat(found, [group.size for group in groups]))
+    return float(np.clip(usual, 1, _LONGEST))
+
+
+def _splits(known: Known, fit: Fit, tried: set[bytes]) -> Iterator[tuple[Labels, Labels]]:
+    """Rows that may be clusters of their own, and which is in which; nothing is tried twice."""
+    scales = np.minimum(known.spreads, fit.noise.limit)
+    for number in range(OUTSIDE, fit.k):
+        rows = np.flatnonzero(fit.members == number)
+        least = known.smallest * (1 if number == OUTSIDE else 2)
+        if len(rows) < least or len(rows) > _MOST or rows.tobytes() in tried:
             continue
-        finer = settle(vectors, members, smallest, constants)
-        if finer.k > fit.k:
-            return finer
-    return None
-
-
-def _splits(
-    vectors: Array, fit: Fit, smallest: int, constants: Constants
-) -> Iterator[tuple[Labels, Callable[[Array], Labels]]]:
-    """Rows that may be clusters of their own, and how to tell which is in which."""
-    modes = partial(_modes, smallest=smallest, constants=constants)
-    rows = _in_company(vectors, fit, smallest, constants)
-    if len(rows) >= smallest:
-        yield rows, modes
-    smaller = replace(constants, reach=constants.finer * constants.reach)
-    for number in range(fit.k):
-        rows = _stretched(vectors, fit, number, constants)
-        if len(rows) >= 2 * smallest:
+        tried.add(rows.tobytes())
+        points = known.vectors[rows]
+        if number != OUTSIDE:
+            own = points - fit.centres[number]
+            directions = beyond_noise(own, known.constants.stretch)
+            if not len(directions):
+                continue
+            points = own @ directions.T
+        modes = find_modes(
+            points, cdist(points, points, "sqeuclidean"), scales[rows], known.smallest
+        )
+        if modes.max() >= (1 if number != OUTSIDE else 0):
             yield rows, modes
-            yield rows, partial(_modes, smallest=smallest, constants=smaller)
-            yield rows, _sides
-
-
-def _in_company(vectors: Array, fit: Fit, smallest: int, constants: Constants) -> Labels:
-    """The clients outside that have enough neighbours to make a cluster that is not too wide."""
-    outside = np.flatnonzero(fit.members == OUTSIDE)
-    if len(outside) < smallest:
-        return outside[:0]
-    reach = 2 * sqrt(2) * constants.wide * fit.balls.pooled if fit.k else np.inf
-    return outside[neighbours_within(vectors[outside], reach) >= smallest - 1]
-
-
-def _stretched(vectors: Array, fit: Fit, number: int, constants: Constants) -> Labels:
-    """A cluster's rows, if its largest deviation exceeds that of isotropic noise."""
-    rows = np.flatnonzero(fit.members == number)
-    centred = vectors[rows] - fit.centres[number]
-    m, d = centred.shape
-    if m < 3:
-        return rows[:0]
-    products = centred @ centred.T if m <= d else centred.T @ centred
-    squares = np.linalg.eigvalsh(products)[::-1][: m - 1]  # centred, m rows have rank m - 1
-    values = np.sqrt(np.maximum(squares, 0))
-    return rows if values[0] > constants.stretch * edge_of(values, m - 1, d) else rows[:0]
-
-
-def _sides(rows: Array) -> Labels:
-    """On which side of the mean every row is, in the direction in which they differ most."""
-    centred = rows - rows.mean(axis=0)
-    direction = np.linalg.svd(centred, full_matrices=False)[2][0]
-    return (centred @ direction > 0).astype(np.int64)
+        if number != OUTSIDE:
+            yield rows, two_means(own, directions[0])

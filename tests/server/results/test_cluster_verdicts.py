@@ -6,6 +6,7 @@ import pytest
 from tagma.server.results.cluster_verdicts import mostly_excluded, screened, verdicts
 from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.clustering import Clustering, density
+from tagma.strategies.screening.confinement import Confinement
 from tagma.strategies.screening.error_bars import error_bound
 from tagma.strategies.screening.standing import Screening, Standing
 
@@ -76,3 +77,26 @@ def test_clients_that_do_not_count_are_listed():
     assert screened(state(trimmed=[4], strikes=[0])) == {
         "quarantined": [4], "excluded": [0], "readmitted": [],
     }  # fmt: skip
+
+
+def test_there_is_no_bound_for_a_stretched_cluster_nor_for_one_that_is_pulled():
+    given = state()
+    clustering = replace(given.clustering, stretched=(True, False))
+    pulled = Confinement(np.ones(2), np.array([0.5, 1.01]))
+    first, second = verdicts(
+        replace(given, clustering=clustering, confinement=pulled), [None, None]
+    )
+    assert (first["error_bound"], second["error_bound"]) == (None, None)
+    assert (first["stretched"], second["stretched"]) == (True, False)
+    assert (first["suspect"], second["suspect"]) == (None, None)
+
+
+def test_a_cluster_whose_model_is_torn_away_is_suspect():
+    torn = replace(state(), confinement=Confinement(np.ones(2), np.array([0.5, 1.2])))
+    assert verdicts(torn, [None, None])[0]["suspect"] is None
+    assert "farther from its clients" in verdicts(torn, [None, None])[1]["suspect"]
+
+
+def test_there_is_no_bound_in_a_contradiction():
+    rows = verdicts(replace(state(), contradiction="x"), [None, None])
+    assert [row["error_bound"] for row in rows] == [None, None]

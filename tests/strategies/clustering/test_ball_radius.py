@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from tagma.strategies.clustering.ball_radius import balls_around, common_radius, normal_reach
-from tagma.strategies.clustering.density.constants import Constants
 from tests.strategies.clustering.test_clustering import METHODS, three_groups
 
 
@@ -21,7 +20,7 @@ def test_scales_are_medians_and_the_pooled_one_is_the_median_over_clients():
 def test_a_small_cluster_borrows_its_scale_from_all():
     distances = np.concatenate([np.full(92, 1.0), np.full(8, 4.0)])
     labels = np.repeat([0, 1], [92, 8])
-    balls = balls_around(distances, labels, 2, 10**6, Constants(borrowed=8))
+    balls = balls_around(distances, labels, 2, 10**6)
     # Eight own clients, eight borrowed: the geometric mean of 4 and 1. The reach is about 1.
     assert balls.radii == pytest.approx([1, 2], rel=0.01)
 

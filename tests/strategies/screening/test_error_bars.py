@@ -30,3 +30,22 @@ def test_the_bound_is_in_the_units_of_the_rows():
 def test_identical_rows_have_no_error_and_one_row_no_bound():
     assert error_bound(np.ones((4, 3))) == 0
     assert error_bound(np.ones((1, 3))) is None
+
+
+def test_equal_weights_change_nothing_and_those_of_weight_0_are_not_there():
+    rows = np.random.default_rng(3).normal(size=(9, 5))
+    assert error_bound(rows, weights=np.full(9, 0.3)) == pytest.approx(error_bound(rows))
+    weights = np.where(np.arange(9) < 6, 2.0, 0.0)
+    assert error_bound(rows, weights=weights) == pytest.approx(error_bound(rows[:6]))
+    assert error_bound(rows, weights=np.eye(9)[0]) is None
+
+
+def test_the_bound_of_a_weighted_mean_covers_clients_of_unequal_noise():
+    noise = np.where(np.arange(20) < 10, 1.0, 4.0)
+    covered = []
+    for seed in range(200):
+        rows = noise[:, None] * np.random.default_rng(seed).normal(size=(20, 30))
+        weights = noise**-2.0
+        centre = weights @ rows / weights.sum()
+        covered.append(np.linalg.norm(centre) <= error_bound(rows, weights=weights))
+    assert np.mean(covered) >= 0.9

@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 
 from tagma.strategies.aggregation import mean
 from tagma.strategies.algorithms.server_step import AverageModels, GradientStep
-from tagma.strategies.algorithms.three_stage import ThreeStage
+from tagma.strategies.algorithms.three_stage import OUT_IN_STAGE_TWO, ThreeStage
 from tagma.strategies.clustering import Clustering
-from tagma.strategies.screening.standing import Standing, _among
+from tagma.strategies.screening.standing import Answers, Screening, Standing, _among
 from tests.strategies.driving import admit, advance, begin
 
 CLIENTS = np.arange(12)
@@ -66,10 +68,12 @@ def test_a_reply_that_disagrees_is_ignored_and_two_exclude_the_client():
     lies[5] *= -1
     state = advance(algorithm, state, CLIENTS, lies)
     assert state.standing.excluded[5]
-    # From now on it is out, whatever it sends.
+    # It is out, whatever it sends, until as many replies have agreed.
     state = advance(algorithm, state, CLIENTS, state.models - local_models)
     assert np.allclose(state.models[0], local_models[honest].mean(axis=0))
-    assert state.standing.strikes[5] == 2
+    assert not state.standing.excluded[5]
+    state = advance(algorithm, state, CLIENTS, state.models - local_models)
+    assert np.allclose(state.models[0], local_models.mean(axis=0))
 
 
 def test_in_local_mode_the_way_a_client_went_is_checked():
@@ -163,13 +167,57 @@ def test_replies_like_the_others_do_not_help_who_claimed_something_else():
 
 
 def test_those_in_quarantine_are_no_judges_and_get_no_strikes():
-    outside = [0, 1, 2, 3, 4, 5, 6]
+    outside = [0, 1, 2, 3, 4, 5]
     algorithm, state, local_models = federation(outside=outside, quarantine=True, reply_check=True)
     replies = state.models - local_models
     replies[outside] = -1000 * replies[outside]
     state = advance(algorithm, state, CLIENTS, replies)
     assert not state.standing.strikes.any()
-    assert np.allclose(state.models[0], local_models[7:].mean(axis=0))
+    assert np.allclose(state.models[0], local_models[6:].mean(axis=0))
+
+
+def test_where_most_would_be_in_quarantine_nobody_is_and_the_run_says_so():
+    outside = [0, 1, 2, 3, 4, 5, 6]
+    algorithm, state, local_models = federation(outside=outside, quarantine=True, confined=True)
+    assert state.standing.counts.all()
+    assert state.contradiction == OUT_IN_STAGE_TWO
+    assert state.confinement is None
+    assert np.allclose(state.models[0], np.median(local_models, axis=0))
+    replies = state.models - local_models
+    state = advance(algorithm, state, CLIENTS, replies)
+    trimmed = np.sort(replies, axis=0)[4:8].mean(axis=0)  # 40 % from each side
+    assert np.allclose(state.models[0], np.median(local_models, axis=0) - trimmed)
+
+
+def test_those_who_make_others_look_odd_do_not_become_the_measure():
+    algorithm, state, local_models = federation(reply_check=True)
+    for _ in range(4):
+        lies = state.models - local_models
+        lies[:5] *= -1
+        state = advance(algorithm, state, CLIENTS, lies)
+    assert state.standing.excluded.tolist() == [i < 5 for i in range(12)]
+    assert state.contradiction is None
+
+
+def test_if_most_replies_seem_odd_nobody_is_ignored():
+    standing = Standing.new(np.zeros(12, dtype=bool))
+    models = np.zeros((12, 8))
+    claims = np.random.default_rng(0).normal(size=(12, 8))
+    answers = Answers(np.arange(12), np.zeros(12, dtype=int), models, claims, claims)
+    used, after = Screening(reply_check=True).judge(standing, np.arange(12), lambda: answers)
+    assert used.all()
+    assert not after.strikes.any()
+
+
+def test_replies_of_few_examples_may_be_odder():
+    algorithm, state, local_models = federation(reply_check=True)
+    replies = state.models - local_models
+    replies += 0.02 * np.random.default_rng(1).normal(size=replies.shape)
+    replies[5] = (state.models - local_models)[5] + 0.3 * np.random.default_rng(2).normal(size=8)
+    assert advance(algorithm, state, CLIENTS, replies).standing.strikes[5] == 1
+    weights = np.where(CLIENTS == 5, 1 / 16, 1.0)
+    state = replace(state, weights=weights)
+    assert advance(algorithm, state, CLIENTS, replies).standing.strikes[5] == 0
 
 
 def test_a_late_client_in_quarantine_is_let_go_on_the_same_evidence():

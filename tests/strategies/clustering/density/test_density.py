@@ -4,8 +4,6 @@ from scipy.stats import ortho_group
 
 from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies.clustering import density, random_labels, trimmed_kmeans
-from tagma.strategies.clustering.density.constants import Constants
-from tagma.strategies.clustering.density.projection import signal_coordinates
 
 
 def groups_of(*sizes, dim=60, distance=12.0, seed=0):
@@ -61,19 +59,17 @@ def test_copies_beside_a_cluster_do_not_count_for_its_centre(offset):
     copied = points[:20].mean(axis=0) + offset * np.random.default_rng(2).normal(size=60)
     found = density(with_byzantine(points, np.tile(copied, (30, 1))))
     assert found.k == 3
-    assert found.trimmed[60:].all()
+    assert found.trimmed[60:].sum() >= 29  # one of them may stay
+    assert not found.trimmed[:60].any()
     own = found.centres[found.labels[0]]
-    assert np.allclose(own, points[:20][~found.trimmed[:20]].mean(axis=0))
+    assert np.linalg.norm(own - points[:20].mean(axis=0)) < 2.5  # of noise 7.7 long, one in twenty
 
 
-def test_copies_far_from_everyone_are_a_suspect_cluster():
+def test_of_copies_far_from_everyone_one_is_left_and_makes_no_cluster():
     points, _ = groups_of(20, 20, 20)
     found = density(with_byzantine(points, np.full((30, 60), 7.0)))
-    assert found.k == 4
-    assert found.suspect[:3] == (None, None, None)
-    assert "too tight" in found.suspect[3]
-    assert set(found.labels[60:]) == {3}
-    assert np.allclose(found.centres[3], 7)
+    assert found.k == 3
+    assert found.trimmed[60:].all()
 
 
 def test_a_false_cluster_of_usual_scatter_is_one_more_and_harms_nobody():
@@ -140,21 +136,6 @@ def test_few_dimensions_are_no_special_case():
         found = density(points)
         assert found.k == 2
         assert found.trimmed.mean() <= 0.03
-
-
-def test_noise_alone_has_hardly_any_signal_directions():
-    source = np.random.default_rng(9)
-    assert signal_coordinates(source.normal(size=(100, 80)), Constants()).shape == (100, 2)
-    points, _ = groups_of(25, 25, 25, 25)
-    assert 3 <= signal_coordinates(points, Constants()).shape[1] <= 5
-
-
-def test_distances_between_groups_survive_the_projection():
-    points, _ = groups_of(30, 30)
-    flat = signal_coordinates(points, Constants())
-    gap = np.linalg.norm(points[:30].mean(axis=0) - points[30:].mean(axis=0))
-    flat_gap = np.linalg.norm(flat[:30].mean(axis=0) - flat[30:].mean(axis=0))
-    assert 0.9 * gap < flat_gap <= gap * (1 + 1e-9)
 
 
 def test_trimmed_kmeans_finds_its_radius_by_itself():

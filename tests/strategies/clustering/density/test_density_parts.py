@@ -4,15 +4,22 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from tagma.bench.experiments.array_federation import array_federation
 from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies.clustering import density, random_labels, trimmed_kmeans
-from tagma.strategies.clustering.density import revision
 from tagma.strategies.clustering.density.constants import Constants
-from tagma.strategies.clustering.density.copies import find_copies
-from tagma.strategies.clustering.density.modes import _toward_the_middle, find_modes
-from tagma.strategies.clustering.density.projection import signal_coordinates
-from tagma.strategies.clustering.density.revision import _SAMPLE, _modes, find_clusters
+from tagma.strategies.clustering.density.coordinates import coordinate_medians, first_units
+from tagma.strategies.clustering.density.copies import superfluous
+from tagma.strategies.clustering.density.membership import newcomer
+from tagma.strategies.clustering.density.modes import find_modes
+from tagma.strategies.clustering.density.noise import noise_outside
+from tagma.strategies.clustering.density.projection import signal_directions
+from tagma.strategies.clustering.density.separation import (
+    Group,
+    separation,
+    stretch_of,
+    two_means,
+    without_noise,
+)
 from tagma.strategies.clustering.nearest_neighbours import (
     linked,
     neighbour_distances,
@@ -23,104 +30,233 @@ from tests.strategies.clustering.density.test_density import groups_of, with_byz
 DEFAULTS = Constants()
 
 
-def test_wider_passes_find_groups_that_are_sparser_than_most():
-    source = np.random.default_rng(0)
-    points = np.vstack([source.normal(size=(60, 5)), 20 + 2.2 * source.normal(size=(12, 5))])
-    one_pass = find_modes(points, 6, Constants(second_pass=1, third_pass=1))
-    assert (one_pass[60:] < 0).all()
-    for two_passes in (Constants(third_pass=1), Constants(second_pass=1)):
-        assert (find_modes(points, 6, two_passes)[60:] >= 0).mean() >= 0.5
+def squared(points):
+    return cdist(points, points, "sqeuclidean")
 
 
-def test_steps_to_neighbours_lead_into_the_middle_of_a_group():
-    points = np.random.default_rng(0).normal(size=(80, 6))
-    moved, _ = _toward_the_middle(points, 3)
-    assert moved.mean() < 0.95 * cdist(points, points).mean()
+def group(rows, noise=1.0):
+    return Group(rows, np.full(len(rows), noise))
 
 
-@pytest.mark.parametrize("seed", [2, 7, 10, 21, 28])
-def test_groups_that_come_close_in_few_dimensions_are_split(seed):
-    points, groups = groups_of(14, 14, 14, 14, 14, dim=10, distance=5.0, seed=seed)
-    byzantine = 15 * np.random.default_rng(seed).normal(size=(30, 10))
-    everyone = with_byzantine(points, byzantine)
-    found = density(everyone)
-    assert found.k == 5
-    assert misclustering(found.labels[:70], groups) <= 0.05
-    assert density(everyone, constants=Constants(stretch=1e9)).k < 5
+def test_each_client_is_measured_by_its_own_noise():
+    points, groups = groups_of(20, 20, 20, distance=30.0)
+    noisy = points + np.where(groups == 2, 3.0, 0.0)[:, None] * np.random.default_rng(1).normal(
+        size=points.shape
+    )
+    found = density(noisy)
+    assert found.k == 3
+    assert not found.trimmed.any()
+    assert found.noise.scales[groups < 2] == pytest.approx(1, rel=0.35)
+    assert found.noise.scales[groups == 2] == pytest.approx(10**0.5, rel=0.35)
 
 
-@pytest.mark.parametrize("seed", [3, 8, 10])
-def test_where_modes_do_not_split_a_group_the_sides_of_its_mean_do(seed, monkeypatch):
-    points, _ = groups_of(14, 14, 14, 14, 14, dim=10, distance=5.0, seed=seed)
-    points = with_byzantine(points, 15 * np.random.default_rng(seed).normal(size=(30, 10)))
-    assert find_clusters(points, 5, DEFAULTS).k == 5
-    monkeypatch.setattr(revision, "_sides", lambda rows: np.zeros(len(rows), dtype=int))
-    assert find_clusters(points, 5, DEFAULTS).k < 5
+def test_tight_byzantine_clients_around_true_centres_put_nobody_in_quarantine():
+    points, groups = groups_of(15, 15, 15, 15, distance=20.0)
+    centres = np.array([points[groups == k].mean(axis=0) for k in (0, 1)])
+    tight = centres[np.arange(40) % 2] + 0.45 * np.random.default_rng(2).normal(size=(40, 60))
+    found = density(with_byzantine(points, tight))
+    assert found.k == 4
+    assert not found.trimmed[:60].any()
+    assert misclustering(found.labels[:60], groups) == 0
 
 
-@pytest.mark.parametrize("seed", [503, 508])
-def test_smaller_balls_show_modes_that_larger_ones_join(seed):
-    local_models = array_federation(["task.dim=10", "task.samples=40", f"seed={seed}"]).local_models
-    assert density(local_models).k == 5
-    assert density(local_models, constants=Constants(finer=1.0)).k < 5
+def test_near_copies_ban_nobody_but_copies():
+    points, _ = groups_of(15, 15, 15, 15, distance=20.0)
+    near = np.repeat(points[:10], 4, axis=0)
+    near += 0.05 * np.random.default_rng(3).normal(size=near.shape)
+    found = density(with_byzantine(points, near))
+    assert found.k == 4
+    assert not found.trimmed[10:60].any()
+    assert found.trimmed.sum() == 40
 
 
-@pytest.mark.parametrize("seed", [14, 17, 19])
-def test_clients_outside_all_balls_may_form_a_cluster(seed):
-    points, groups = groups_of(20, 20, 20, 20, 10, dim=3, distance=25.0, seed=seed)
-    byzantine = 30 * np.random.default_rng(seed).normal(size=(30, 3))
-    found = density(with_byzantine(points, byzantine))
-    assert found.k == 5
-    assert misclustering(found.labels[:90], groups) == 0
+def test_one_of_each_group_of_copies_stays():
+    points = np.random.default_rng(4).normal(size=(10, 30))
+    points[3] = points[7] + 0.01
+    points[5] = points[7] - 0.01
+    aside = superfluous(squared(points), np.ones(10), 30, DEFAULTS)
+    assert np.flatnonzero(aside).tolist() == [3, 5]
 
 
-@pytest.mark.parametrize("dim", [20, 60])
-def test_a_crowd_far_wider_than_most_clusters_is_none(dim):
-    points, _ = groups_of(30, 30, dim=dim)
-    everyone = with_byzantine(points, 20 + 3 * np.random.default_rng(1).normal(size=(20, dim)))
-    found = density(everyone)
+def test_in_one_dimension_points_that_happen_to_be_close_are_no_copies():
+    source = np.random.default_rng(1)
+    alone = [
+        superfluous(squared(points), np.ones(60), 1, DEFAULTS).any()
+        for points in source.normal(size=(20, 60, 1))
+    ]
+    assert sum(alone) <= 1
+
+
+def test_a_crowd_halfway_between_two_clusters_does_not_merge_them():
+    source = np.random.default_rng(5)
+    centres = 7.1 * np.eye(2, 100)  # ten deviations apart
+    points = np.concatenate([centres[0] + source.normal(size=(15, 100)),
+                             centres[1] + source.normal(size=(15, 100)),
+                             centres.mean(axis=0) + source.normal(size=(20, 100))])  # fmt: skip
+    found = density(points)
+    groups = np.repeat([0, 1, 2], [15, 15, 20])
+    assert found.k == 3
+    assert misclustering(found.labels, groups) <= 0.04
+
+
+def test_the_smallest_cluster_is_four_clients_among_however_many():
+    points, groups = groups_of(60, 60, 60, 4, distance=20.0)
+    found = density(points)
+    assert found.k == 4
+    assert misclustering(found.labels, groups) == 0
+
+
+def test_twenty_clusters_of_twenty_are_found():
+    points, groups = groups_of(*[20] * 20, distance=14.0)
+    found = density(points)
+    assert found.k == 20
+    assert misclustering(found.labels, groups) == 0
+
+
+def test_features_on_scales_from_1_to_100_are_measured_in_their_own_units():
+    points, groups = groups_of(20, 20, 20, distance=30.0)
+    stretched = points * np.geomspace(1, 100, 60)
+    found = density(stretched)
+    assert found.k == 3
+    assert misclustering(found.labels, groups) == 0
+    assert found.noise.units[-1] / found.noise.units[0] > 30
+    assert (density(points).noise.units == 1).all()
+
+
+def test_clients_with_few_examples_may_be_noisier():
+    points, _ = groups_of(25, 25, distance=30.0)
+    points[:2] = points[2:25].mean(axis=0) + 2.5 * np.random.default_rng(6).normal(size=(2, 60))
+    assert density(points).trimmed[:2].all()
+    examples = np.where(np.arange(50) < 2, 20, 200)
+    assert not density(points, examples=examples).trimmed.any()
+
+
+def test_who_claims_few_examples_has_no_room_beyond_the_limit():
+    points, _ = groups_of(25, 25, distance=30.0)
+    points[:2] = points[2:25].mean(axis=0) + 6 * np.random.default_rng(6).normal(size=(2, 60))
+    examples = np.where(np.arange(50) < 2, 1, 10**6)
+    assert density(points, examples=examples).trimmed[:2].all()
+
+
+def test_halves_of_one_cluster_are_not_apart_whatever_its_dimension():
+    for dim in (1, 3, 20, 100):
+        for seed in range(10):
+            rows = np.random.default_rng([dim, seed]).normal(size=(20, dim))
+            direction = np.linalg.svd(rows - rows.mean(axis=0))[2][0]
+            parts = two_means(rows, direction)
+            assert separation(group(rows[parts == 0]), group(rows[parts == 1])) < 3.2
+
+
+def test_clusters_six_deviations_apart_are():
+    source = np.random.default_rng(7)
+    for dim in (2, 20, 100):
+        first, second = source.normal(size=(2, 20, dim))
+        second[:, 0] += 6
+        assert separation(group(first), group(second)) > 3.4
+
+
+def test_equal_groups_and_single_clients_are_not_apart():
+    rows = np.ones((4, 3))
+    assert separation(group(rows, 0.0), group(rows, 0.0)) == 0
+    assert separation(group(rows[:1]), group(2 * rows)) == 0
+    assert separation(group(rows, 0.0), group(2 * rows, 0.0)) == np.inf
+
+
+def test_a_stretched_cluster_is_marked_and_others_are_not():
+    points, _ = groups_of(40, 40, dim=40, distance=60.0)
+    assert density(points).stretched == (False, False)
+    points[:40, 0] += 2.5 * np.random.default_rng(13).normal(size=40)
+    found = density(points)
     assert found.k == 2
-    assert found.trimmed[60:].all()
-    assert density(everyone, constants=Constants(wide=100)).k == 3
+    assert sum(found.stretched) == 1
+    assert found.stretched[found.labels[0]]
 
 
-def test_of_very_many_vectors_some_show_the_modes_and_all_are_placed():
-    points, groups = groups_of(_SAMPLE, _SAMPLE + 1, dim=4, distance=30.0)
-    modes = _modes(points, 200, DEFAULTS)
-    assert (modes[::3] >= 0).mean() > 0.7
-    assert (np.delete(modes, np.arange(0, len(modes), 3)) < 0).all()
-    found = find_clusters(points, 200, DEFAULTS)
-    assert found.k == 2
-    inside = found.members >= 0
-    assert inside.mean() > 0.99
-    assert misclustering(found.members[inside], groups[inside]) == 0
+def test_stretch_is_one_at_the_edge_of_noise():
+    stretches = [
+        stretch_of(np.random.default_rng(seed).normal(size=(40, 60)), np.ones(40))
+        for seed in range(30)
+    ]
+    assert 0.9 < np.mean(stretches) < 1
+    assert np.mean(np.array(stretches) > 1) <= 0.1
+
+
+def test_a_variance_of_a_sample_is_larger_than_the_true_one():
+    assert without_noise(1.5, 0.5) == 1
+    spiked = np.random.default_rng(8).normal(size=(4000, 1000))
+    spiked[:, 0] *= 3
+    largest = np.linalg.svd(spiked, compute_uv=False)[0] ** 2 / 4000
+    assert without_noise(largest, 0.25) == pytest.approx(9, rel=0.1)
+
+
+def test_modes_are_found_where_vectors_are_dense_for_their_noise():
+    source = np.random.default_rng(9)
+    points = np.vstack([source.normal(size=(30, 4)), 15 + 3 * source.normal(size=(20, 4))])
+    scales = np.repeat([1.0, 3.0], [30, 20])
+    modes = find_modes(points, squared(points), scales, 4)
+    assert sorted(np.unique(modes[modes >= 0])) == [0, 1]
+    assert misclustering(np.maximum(modes, 0), np.repeat([0, 1], [30, 20])) < 0.25
+
+
+def test_few_degrees_of_freedom_take_the_noise_as_given():
+    assert noise_outside(np.zeros(10), 0, 0.5, DEFAULTS).scales == pytest.approx(0.5)
+    own = noise_outside(np.full(10, 400.0), 100, 7.0, DEFAULTS)
+    assert own.typical == pytest.approx(2, rel=0.01)
 
 
 def test_far_byzantine_clients_do_not_turn_the_projection():
     points, _ = groups_of(30, 30)
     far = 1e3 * np.random.default_rng(1).normal(size=(25, 60))
-    flat = signal_coordinates(with_byzantine(points, far), DEFAULTS)
-    assert flat.shape[1] <= 10
-    gaps = [np.linalg.norm(p[:30].mean(axis=0) - p[30:60].mean(axis=0)) for p in (points, flat)]
-    assert gaps[1] > 0.98 * gaps[0]
+    gaps = []
+    for rows in (points, with_byzantine(points, far)):
+        centred = rows - np.median(rows, axis=0)
+        basis, strong = signal_directions(centred, np.ones(len(rows)), DEFAULTS)
+        assert strong <= len(basis)
+        flat = centred @ basis.T
+        gaps.append(np.linalg.norm(flat[:30].mean(axis=0) - flat[30:60].mean(axis=0)))
+    assert gaps[1] > 0.95 * gaps[0]
 
 
-def test_in_one_dimension_points_that_happen_to_be_close_are_no_copies():
-    alone = [
-        find_copies(np.random.default_rng([1, seed]).normal(size=(60, 1)), 4, DEFAULTS)
-        for seed in range(20)
-    ]
-    assert sum(len(groups) > 0 for groups in alone) <= 4
+def test_units_are_given_only_where_coordinates_differ():
+    points = np.random.default_rng(10).normal(size=(60, 20))
+    assert (first_units(points, DEFAULTS) == 1).all()
+    units = first_units(points * np.where(np.arange(20) < 8, 30.0, 1.0), DEFAULTS)
+    assert units[:8].min() > 10 * units[8:].max()
 
 
-def test_copies_are_a_cluster_only_while_k_allows_it():
-    points, _ = groups_of(20, 20, 20)
-    everyone = with_byzantine(points, np.full((30, 60), 7.0))
-    for k, copied in ((2, False), (3, False), (4, True), (5, True)):
-        found = density(everyone, k=k)
-        assert found.k == min(k, 4)
-        assert found.trimmed[60:].any() != copied
-        assert any(found.suspect) == copied
+def test_coordinates_that_do_not_vary_have_no_say():
+    points, groups = groups_of(20, 20, 20, distance=30.0)
+    dead = np.hstack([points[:, :45], np.zeros((60, 15))])
+    assert (first_units(dead, DEFAULTS) == 1).all()
+    assert misclustering(density(dead).labels, groups) == 0
+
+
+def test_noise_in_few_of_very_many_directions_is_no_signal():
+    source = np.random.default_rng(14)
+    centres, basis = 2.5 * np.eye(4, 2000), source.normal(size=(40, 2000)) / 2000**0.5
+    groups = np.arange(40) % 4
+    found = density(centres[groups] + 0.35 * source.normal(size=(40, 40)) @ basis)
+    assert found.k == 4
+    assert misclustering(found.labels, groups) == 0
+
+
+def test_the_coordinate_median_is_that_of_numpy():
+    for rows in (np.random.default_rng(11).normal(size=(size, 3)) for size in (1, 2, 7, 8)):
+        assert np.allclose(coordinate_medians(rows), np.median(rows, axis=0))
+
+
+def test_a_newcomer_is_judged_as_members_were():
+    points, _ = groups_of(20, 20, 20, distance=30.0)
+    found = density(points)
+    own, away, weight = newcomer(found.centres[1] + 0.5, found.centres, found.noise)
+    assert (own, weight) == (1, 1)
+    assert away < 1
+    beside = found.centres[1] + 0.4 * (found.centres[0] - found.centres[1])
+    assert newcomer(beside, found.centres, found.noise)[1] > 1
+    noisy = found.centres[1] + 5 * np.random.default_rng(12).normal(size=60)
+    _, away, weight = newcomer(noisy, found.centres, found.noise)
+    assert away > 1
+    assert weight < 0.2
 
 
 def test_the_radius_that_trimmed_kmeans_finds_is_that_of_the_noise():

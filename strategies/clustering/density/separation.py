@@ -1,0 +1,125 @@
+"""How far two groups are apart, so that nobody is judged by a direction that its own noise made.
+
+Every client of both is projected on the line through the two centres *without that client*, and
+its place measured from the middle. The mean places of the two groups differ by the distance of
+their centres, in units of the deviation within a group or of its clients' own noise, whichever is
+larger: a part that was cut from a normal cluster has less deviation than noise. The halves of one
+cluster differ by less than 3, whatever its shape and dimension; two clusters 5 deviations apart by
+4 to 5. A few clients halfway change this little.
+"""
+
+from math import inf, sqrt
+
+import numpy as np
+
+from tagma.arrays import Array, Labels
+from tagma.strategies.clustering.density.projection import right_singular
+from tagma.strategies.numerics.noise_edge import edge_of
+
+_SWEEPS = 10
+"""Of two means, after a cut."""
+_TRACY_WIDOM = 2.02
+"""One in a hundred of normal clusters exceeds it."""
+
+
+class Group:
+    """Clients that may be a cluster, as the tests below need them."""
+
+    def __init__(self, rows: Array, scales: Array) -> None:
+        """From their vectors, shape (M, d), and their own noise, shape (M,)."""
+        self.size = len(rows)
+        self.centre = rows.mean(axis=0)
+        self.away = rows - self.centre
+        self.squares = np.einsum("ij,ij->i", self.away, self.away)
+        self.variance = float(scales @ scales) / self.size
+
+
+def separation(first: Group, second: Group) -> float:
+    """How far two groups are apart, in deviations. Cost O(M d)."""
+    line = first.centre - second.centre
+    squared = float(line @ line)
+    if min(first.size, second.size) < 2 or not squared:
+        return 0.0
+    gap = variance = 0.0
+    for group, toward in ((first, line), (second, -line)):
+        others = group.size - 1
+        along, square = group.away @ toward / others, group.squares / others
+        # Without the client, the line is `toward` - away / others.
+        length = np.sqrt(np.maximum(squared - 2 * along + square / others, 1e-12 * squared))
+        places = (squared / 2 + others * along - (1 + 0.5 / others) * square) / length
+        mean = float(places.sum()) / group.size
+        gap += mean
+        deviations = places - mean
+        variance += max(float(deviations @ deviations) / others, group.variance) / 2
+    if not variance:
+        return inf if gap > 0 else 0.0
+    return gap / sqrt(variance)
+
+
+def most_inside(whole: tuple[Group, Group], inside: tuple[Group, Group]) -> bool:
+    """Whether most of the difference of two groups, but for noise, is in some directions.
+
+    `inside` are the same groups in these directions.
+    """
+    excess = []
+    for first, second in (inside, whole):
+        line = first.centre - second.centre
+        noise = first.variance / first.size + second.variance / second.size
+        excess.append(float(line @ line) - noise * len(line))
+    return excess[0] > excess[1] / 2
+
+
+def beyond_noise(residuals: Array, times: float) -> Array:
+    """The directions in which a cluster spreads more than so many noise edges, shape (p, d)."""
+    m, d = residuals.shape
+    squares = np.linalg.eigvalsh(smaller_gram(residuals))[::-1]
+    values = np.sqrt(np.maximum(squares[: m - 1], 0))
+    beyond = int((values > times * edge_of(values, m - 1, d)).sum())
+    return right_singular(residuals)[1][:beyond] if beyond else residuals[:0]
+
+
+def smaller_gram(rows: Array) -> Array:
+    """The products of the rows, or of the columns if these are fewer."""
+    products: Array = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
+    return products
+
+
+def stretch_of(residuals: Array, scales: Array) -> float:
+    """The largest deviation of a cluster, in units of what one in a hundred exceeds.
+
+    Every client in units of its noise. By the law of Tracy and Widom (Johnstone, 2001).
+    """
+    m, d = residuals.shape
+    floor = max(float(np.median(scales)) / 2, 1e-150)
+    relative = residuals / np.maximum(scales, floor)[:, None]
+    largest = float(np.linalg.eigvalsh(smaller_gram(relative))[-1])
+    edge = sqrt(m - 1) + sqrt(d)
+    width = edge * (1 / sqrt(m - 1) + 1 / sqrt(d)) ** (1 / 3)
+    return sqrt(max(largest, 0) / (edge**2 + _TRACY_WIDOM * width))
+
+
+def two_means(rows: Array, direction: Array) -> Labels:
+    """In which of two parts every row is, from a cut across the direction at the mean."""
+    along = rows @ direction
+    parts = (along > along.mean()).astype(np.int64)
+    for _ in range(_SWEEPS):
+        if parts.all() or not parts.any():
+            break
+        first, second = rows[parts == 0].mean(axis=0), rows[parts == 1].mean(axis=0)
+        line = second - first
+        moved = (rows @ line > (first + second) @ line / 2).astype(np.int64)
+        if np.array_equal(moved, parts):
+            break
+        parts = moved
+    return parts
+
+
+def without_noise(largest: float, ratio: float) -> float:
+    """The largest variance in any direction, from that of a sample; 1 if noise explains that.
+
+    `ratio` is dimensions over rows; noise has variance 1 (Baik, Ben Arous and Peche, 2005).
+    """
+    if largest <= (1 + sqrt(ratio)) ** 2:
+        return 1.0
+    half = (largest + 1 - ratio) / 2
+    return half + sqrt(half**2 - largest)
