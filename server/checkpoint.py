@@ -58,7 +58,7 @@ class Checkpoint:
     tensors: dict[str, Any]
     joined: dict[int, int]
     most: int
-    """So many clients with a model were there at once."""
+    """So many clients that take part were there at once."""
     buffers: list[Named]
     attack_memory: dict[int, Array]
     """What colluding clients remember."""

@@ -88,8 +88,7 @@ class ForeignFederation:
         Who sends nothing usable in round 1 has no place; it may try again as a newcomer.
         """
         run = self.run
-        usable = [run.clients.of_node.get(reply.node) for reply in found.usable]
-        run.check_answers(request, usable, found.rejections, expected)
+        run.check_answers(request, len(found.usable), found.rejections, expected)
         if run.outcome.number == _FIRST and run.needs_places():
             run.clients.forget(found.rejections)
             run.clients.refuse(found.rejections)
