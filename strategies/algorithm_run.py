@@ -165,7 +165,8 @@ class AlgorithmRun(Generic[S]):
 
     def _are_members(self, which: Labels) -> Mask:
         """Who takes part: not those that wait for a model without being asked for anything."""
-        return np.ones(len(which), dtype=bool) if not self.needs_places() else which != NO_MODEL
+        has = which != NO_MODEL
+        return has if has.all() or self.needs_places() else np.ones_like(has)
 
     def samples(self, round_number: int) -> bool:
         """Whether only a part of the clients is asked in this round."""
@@ -180,8 +181,10 @@ class AlgorithmRun(Generic[S]):
         """
         if round_number == _FIRST:
             return len(request.clients)
-        away = self.away(round_number).intersection(request.clients.tolist())
-        return self.of_all(len(request.clients) - len(away), self._here)
+        asked = len(request.clients)
+        if away := self.away(round_number):
+            asked -= len(away.intersection(request.clients.tolist()))
+        return self.of_all(asked, self._here)
 
     def of_all(self, asked: int, here: int) -> int:
         """How many would be asked if nobody were missing, where so many of those here are.

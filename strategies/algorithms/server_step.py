@@ -4,6 +4,7 @@ This is the server's half; how clients train is `tagma.client.training`.
 """
 
 from collections.abc import Mapping
+from math import isfinite
 from types import MappingProxyType
 from typing import Annotated, Protocol
 
@@ -74,7 +75,7 @@ class GradientStep(ServerStep):
             step = step_of(told[SMOOTHNESS].tolist())
         with np.errstate(over="ignore", invalid="ignore"):
             moved: Array = model - step * aggregate
-        return moved if np.isfinite(moved).all() else model
+            return moved if isfinite(moved.sum()) else model
 
     def directions(self, models: Array, updates: Array) -> Array:
         """The gradients themselves."""
