@@ -6,8 +6,7 @@ and the summary of a round.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
@@ -203,28 +202,34 @@ class AlgorithmRun(Generic[S]):
     ) -> None:
         """Raise `TooFewAnswers` if a round's replies are too few for it to count."""
         number = self.outcome.number
-        first, sampled = number == _FIRST, self.samples(number)
         answered = usable + sum(rejection.reason == NOT_FINITE for rejection in rejections)
-        if first and not usable:  # nothing to begin with
+        if number == _FIRST and not usable:  # nothing to begin with
             answered, expected = 0, max(1, expected)
         what = f"round {number}: usable {_WANTED.get(request.work, 'updates')}"
-        with self._counting_tries(usable):
-            check_quorum(
-                self.quorum, what, answered, expected, rejections, sampled=sampled, first=first
-            )
+        self._apply_quorum(
+            what, answered, expected, rejections,
+            in_vain=usable, sampled=self.samples(number), first=number == _FIRST,
+        )  # fmt: skip
 
     def check_evaluation(self, answered: set[int], rejections: Sequence[Rejection]) -> None:
         """The same of an evaluation, where any answer will do; of those who take part."""
         outcome = self.outcome
         members = set(outcome.clients[self._are_members(outcome.which)].tolist())
-        what = f"round {outcome.number}: evaluations"
-        with self._counting_tries(len(answered)):
-            check_quorum(self.quorum, what, len(members & answered), self.most, rejections)
+        counted, what = len(members & answered), f"round {outcome.number}: evaluations"
+        self._apply_quorum(what, counted, self.most, rejections, in_vain=counted)
 
-    @contextmanager
-    def _counting_tries(self, in_vain: int) -> Iterator[None]:
+    def _apply_quorum(
+        self,
+        what: str,
+        answered: int,
+        expected: int,
+        rejections: Sequence[Rejection],
+        *,
+        in_vain: int,
+        **of_round: bool,
+    ) -> None:
         try:
-            yield
+            check_quorum(self.quorum, what, answered, expected, rejections, **of_round)
         except TooFewAnswers:
             self.outcome.repeats += 1
             self.outcome.unused += in_vain

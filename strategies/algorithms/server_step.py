@@ -4,7 +4,6 @@ This is the server's half; how clients train is `tagma.client.training`.
 """
 
 from collections.abc import Mapping
-from math import isfinite
 from types import MappingProxyType
 from typing import Annotated, Protocol
 
@@ -18,6 +17,8 @@ from tagma.step_size import AUTO, StepSize, step_of
 
 Told = Mapping[str, Array]
 """Numbers that clients report beside their updates, `Replies.extras`."""
+_LONG = 1e20
+"""Steps up to this make no usable reply infinite, in single precision either."""
 NOTHING: Told = MappingProxyType({})
 
 
@@ -73,9 +74,11 @@ class GradientStep(ServerStep):
                 said = "the algorithm does not ask clients what it takes; give a number"
                 raise SettingError("optimiser.step", AUTO, said)
             step = step_of(told[SMOOTHNESS].tolist())
+        if step <= _LONG:
+            return model - step * aggregate
         with np.errstate(over="ignore", invalid="ignore"):
             moved: Array = model - step * aggregate
-            return moved if isfinite(moved.sum()) else model
+        return moved if np.isfinite(moved).all() else model
 
     def directions(self, models: Array, updates: Array) -> Array:
         """The gradients themselves."""
