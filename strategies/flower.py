@@ -26,7 +26,6 @@ from tagma.arrays import Labels
 from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.strategies.algorithm_run import (
     AlgorithmRun,
-    Round,
     bytes_down,
     check_alike,
     log_failures,
@@ -42,6 +41,7 @@ from tagma.strategies.replies import (
     check_metrics,
     check_replies,
 )
+from tagma.strategies.round_outcome import Round
 from tagma.wire import ARRAYS, CONFIG, ROUND, WORK, pack
 
 _log = logging.getLogger("tagma")

@@ -16,13 +16,13 @@ from tagma.server.patience import until_enough
 from tagma.server.rounds import RoundsPlan
 from tagma.strategies.algorithm_run import (
     AlgorithmRun,
-    Round,
     bytes_down,
     check_alike,
     log_failures,
 )
 from tagma.strategies.algorithms.algorithm import S
 from tagma.strategies.replies import ERROR, NO_REPLY, Rejection, check_arrays
+from tagma.strategies.round_outcome import Round
 
 _FIRST = 1
 

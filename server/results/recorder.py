@@ -12,7 +12,7 @@ from tagma.server.results.client_metrics import within_range
 from tagma.server.results.cluster_scores import adjusted_rand_index, misclustering
 from tagma.server.results.events import Observer, RoundFinished
 from tagma.server.results.scores import Score, Seen
-from tagma.strategies.algorithm_run import Round
+from tagma.strategies.round_outcome import Round
 from tagma.tasks.task import Truth
 
 
