@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tagma import __version__
-from tagma.arrays import Array
+from tagma.arrays import Array, Labels
 from tagma.errors import FederationError, TagmaError
 from tagma.foreign_file import read_arrays
 from tagma.layout import Named
@@ -62,7 +62,7 @@ class Checkpoint:
     tensors: dict[str, Any]
     joined: dict[int, int]
     most: int
-    """So many clients with a model were there at once."""
+    """So many clients that take part were there at once."""
     buffers: list[Named]
     attack_memory: dict[int, Array]
     """What colluding clients remember."""
@@ -91,8 +91,9 @@ class Checkpoint:
         """Give a new strategy and a new recorder the memory of the old ones."""
         try:
             state = put_together(type(strategy.state), self.state, self.tensors)
-            clients = np.array(sorted(self.joined), dtype=np.int64)
-            strategy.algorithm.serve(state, clients)  # which checks that they fit
+            strategy.algorithm.serve(
+                state, known_clients(self.joined)
+            )  # which checks that they fit
             layout = strategy.layout
             for named in self.buffers:
                 layout.check_buffers(named)
@@ -103,6 +104,13 @@ class Checkpoint:
         except (FederationError, *_MALFORMED) as problem:
             raise TagmaError(f"{self.file}: does not fit these settings ({problem})") from None
         strategy.resume(state, self.joined, self.buffers or strategy.buffers, self.most)
+
+
+def known_clients(joined: Mapping[int, int]) -> Labels:
+    """The numbers of clients, ascending; a `ValueError` if one is none."""
+    if min((*joined, *joined.values()), default=0) < 0:
+        raise ValueError("it has a client, or a round, below 0")
+    return np.array(sorted(joined), dtype=np.int64)
 
 
 class CheckpointWriter:

@@ -17,8 +17,8 @@ from tagma.attacks.attacked_grid import AttackedGrid
 from tagma.attacks.collusion import Collusion
 from tagma.message_limits import Intake
 from tagma.server.patience import until_enough
-from tagma.strategies.algorithm_run import Round
 from tagma.strategies.flower import AlgorithmStrategy
+from tagma.strategies.round_outcome import Round
 
 
 @dataclass(frozen=True)

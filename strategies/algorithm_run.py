@@ -6,14 +6,13 @@ and the summary of a round.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Generic
 
 import numpy as np
 
-from tagma.arrays import Array, Labels
+from tagma.arrays import Array, Labels, Mask
 from tagma.counts import ceil_of
 from tagma.errors import FederationError
 from tagma.exchange import CHOICE, EVALUATE, FIT, INTRODUCE, NO_MODEL, Replies, Request
@@ -25,63 +24,13 @@ from tagma.strategies.client_identity import Clients
 from tagma.strategies.model_buffers import joined_buffers, moved_buffers
 from tagma.strategies.quorum import TooFewAnswers, check_quorum, enough_replies
 from tagma.strategies.replies import NOT_FINITE, Rejection
+from tagma.strategies.round_outcome import Round
 from tagma.strategies.sampling import sample
 
 _log = logging.getLogger("tagma")
 _FIRST = 1
+_NAMED = 10
 _WANTED = {FIT: "local models", INTRODUCE: "introductions"}
-
-
-@dataclass
-class Round:
-    """What one round brought."""
-
-    number: int
-    work: str = ""
-    state: Any = None
-    """The algorithm's, after the round."""
-    clients: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """All clients that are known, in ascending order, shape (m,)."""
-    models: Array = field(default_factory=lambda: np.empty((0, 0)))
-    """All models after the round, shape (K, d)."""
-    which: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """The model of every client, or `NO_MODEL`, shape (m,)."""
-    replies: Replies | None = None
-    """Those that were usable."""
-    rejected: list[tuple[int | None, str]] = field(default_factory=list)
-    """Client (None where its number is not known) and reason of every reply that was dropped."""
-    joined: list[int] = field(default_factory=list)
-    """Clients that came after round 1."""
-    returned: list[int] = field(default_factory=list)
-    """Clients that came back under another node id."""
-    kept: list[int] = field(default_factory=list)
-    """Models that stay as they are because too few of their clients replied."""
-    repeats: int = 0
-    """How often the round, or its evaluation, was tried in vain: too few clients answered."""
-    unused: int = 0
-    """Usable replies of these tries."""
-    asked: int = 0
-    """Messages for a place or an update whose answers, or their lack, are counted."""
-    introduced: int = 0
-    """Usable replies of clients that said who they are, before they were asked for an update."""
-    sent: int = 0
-    """All messages."""
-    bytes_down: int = 0
-    """Of the models that were sent."""
-    bytes_up: int = 0
-    """Of the vectors that came back and were usable."""
-    bytes_received: int = 0
-    """Of all replies, usable or not, where they are messages."""
-    exchange_seconds: float = 0.0
-    """Time between messages and their last reply."""
-    aggregation_seconds: float = 0.0
-    """Time for checking and learning."""
-    evaluations: dict[int, dict[str, float]] = field(default_factory=dict)
-    """What clients measured with their models after the round, if they were asked."""
-    evaluations_asked: int = 0
-    evaluations_rejected: list[tuple[int | None, str]] = field(default_factory=list)
-    """As `rejected`."""
-    evaluation_seconds: float = 0.0
 
 
 ServerAnswers = Callable[[str, Sequence[tuple[Array, Named]], int, Mapping[str, float]], Array]
@@ -131,17 +80,15 @@ class AlgorithmRun(Generic[S]):
         self._own_data = own_data
         self.away = away
         """Who does not answer in a round, by a schedule."""
-        self._placed = np.empty(0, dtype=np.int64)
-        """The clients that have a model."""
         self._here = self.most = 0
-        """So many of them are there, and were there at once."""
+        """So many clients that take part are there, and were there at once."""
         self._referred: tuple[int, Array | None, Array | None] = 0, None, None
         """Of the last request: its round and models, and what the server's own data answered."""
 
     def resume(self, state: S, joined: Mapping[int, int], buffers: list[Named], most: int) -> None:
         """Go on from a state; `joined` maps the clients to the rounds in which they came.
 
-        So many with a model were there at `most`.
+        So many that take part were there at `most`.
         """
         self.state = locked(state)
         self.clients.joined = dict(joined)
@@ -149,20 +96,25 @@ class AlgorithmRun(Generic[S]):
         self.most = most
 
     def draw(self, round_number: int, present: Labels) -> tuple[Labels, Labels]:
-        """The clients that a round asks, of those that are there, and those that are away.
-
-        Who has a model, and how many of them are there, is remembered.
-        """
+        """The clients that a round asks, of those that are there, and those that are away."""
         known = self.clients.numbers
         _, which = self.algorithm.serve(self.state, known)
         there = np.isin(known, present)
-        self._placed = known[which != NO_MODEL]
-        self._here = int((which[there] != NO_MODEL).sum())
-        self.most = max(self.most, self._here)
+        self._note_members(which[there])
         away = known[(which != NO_MODEL) & ~there]
         if not self.samples(round_number):
             return present, away
         return sample(present, which[there], self.sampling, self._seed, round_number), away
+
+    def _note_members(self, which: Labels) -> None:
+        """Remember how many clients, who get these models, are there, if that was the most."""
+        self._here = int(self._are_members(which).sum())
+        self.most = max(self.most, self._here)
+
+    def _are_members(self, which: Labels) -> Mask:
+        """Who takes part: not those that wait for a model without being asked for anything."""
+        has = which != NO_MODEL
+        return has if has.all() or self.needs_places() else np.ones_like(has)
 
     def samples(self, round_number: int) -> bool:
         """Whether only a part of the clients is asked in this round."""
@@ -173,14 +125,14 @@ class AlgorithmRun(Generic[S]):
     def expected(self, round_number: int, request: Request) -> int:
         """How many should answer: as many as if nobody were missing, but those away by a schedule.
 
-        In round 1 nobody has a model yet, and all count; later newcomers that have none do not.
+        In round 1 nobody is known yet.
         """
         if round_number == _FIRST:
             return len(request.clients)
-        asked = request.clients[np.isin(request.clients, self._placed)].tolist()
-        return self.of_all(
-            len(asked) - len(self.away(round_number).intersection(asked)), self._here
-        )
+        asked = len(request.clients)
+        if away := self.away(round_number):
+            asked -= len(away.intersection(request.clients.tolist()))
+        return self.of_all(asked, self._here)
 
     def of_all(self, asked: int, here: int) -> int:
         """How many would be asked if nobody were missing, where so many of those here are.
@@ -193,42 +145,40 @@ class AlgorithmRun(Generic[S]):
     def check_answers(
         self,
         request: Request,
-        usable: Sequence[int | None],
+        usable: int,
         rejections: Sequence[Rejection],
         expected: int,
     ) -> None:
-        """Raise `TooFewAnswers` if a round's replies are too few for it to count.
-
-        `usable` are the clients behind the usable ones.
-        """
+        """Raise `TooFewAnswers` if a round's replies are too few for it to count."""
         number = self.outcome.number
-        first, sampled = number == _FIRST, self.samples(number)
-        clients = [*usable, *(self.client_behind(r) for r in rejections if r.reason == NOT_FINITE)]
-        answered = len(clients) if first else len(set(self._placed.tolist()).intersection(clients))
-        if first and not usable:  # nothing to begin with
+        answered = usable + sum(rejection.reason == NOT_FINITE for rejection in rejections)
+        if number == _FIRST and not usable:  # nothing to begin with
             answered, expected = 0, max(1, expected)
         what = f"round {number}: usable {_WANTED.get(request.work, 'updates')}"
-        with self._counting_tries(len(usable)):
-            check_quorum(
-                self.quorum, what, answered, expected, rejections, sampled=sampled, first=first
-            )
-
-    def client_behind(self, rejection: Rejection) -> int | None:
-        """Whose reply was dropped, as far as that is known."""
-        return self.clients.of_node.get(rejection.node)
+        self._apply_quorum(
+            what, answered, expected, rejections,
+            in_vain=usable, sampled=self.samples(number), first=number == _FIRST,
+        )  # fmt: skip
 
     def check_evaluation(self, answered: set[int], rejections: Sequence[Rejection]) -> None:
-        """The same of an evaluation, where any answer will do; of the clients with a model."""
+        """The same of an evaluation, where any answer will do; of those who take part."""
         outcome = self.outcome
-        placed = set(outcome.clients[outcome.which != NO_MODEL].tolist())
-        what = f"round {outcome.number}: evaluations"
-        with self._counting_tries(len(answered)):
-            check_quorum(self.quorum, what, len(placed & answered), self.most, rejections)
+        members = set(outcome.clients[self._are_members(outcome.which)].tolist())
+        counted, what = len(members & answered), f"round {outcome.number}: evaluations"
+        self._apply_quorum(what, counted, self.most, rejections, in_vain=counted)
 
-    @contextmanager
-    def _counting_tries(self, in_vain: int) -> Iterator[None]:
+    def _apply_quorum(
+        self,
+        what: str,
+        answered: int,
+        expected: int,
+        rejections: Sequence[Rejection],
+        *,
+        in_vain: int,
+        **of_round: bool,
+    ) -> None:
         try:
-            yield
+            check_quorum(self.quorum, what, answered, expected, rejections, **of_round)
         except TooFewAnswers:
             self.outcome.repeats += 1
             self.outcome.unused += in_vain
@@ -259,9 +209,9 @@ class AlgorithmRun(Generic[S]):
         if request.models is models or np.array_equal(request.models[: len(models)], models):
             # What was sent is what is served, and maybe more: a model without enough replies stays.
             counts, self.outcome.kept = enough_replies(rows, members, self._min_replies)
-        for model in self.outcome.kept:
-            number = self.outcome.number
-            _log.warning("round %d: too few replies, cluster %d keeps its model", number, model)
+        if kept := self.outcome.kept:
+            some = ", ".join(map(str, kept[:_NAMED])) + (", ..." if len(kept) > _NAMED else "")
+            _log.warning("round %d: too few replies, models kept: %s", self.outcome.number, some)
         if counts.any():
             counting = replies.only(counts)
             before = self.state
@@ -299,7 +249,7 @@ class AlgorithmRun(Generic[S]):
         outcome.clients = self.clients.numbers
         outcome.models, outcome.which = self.algorithm.serve(self.state, outcome.clients)
         if outcome.number == _FIRST:
-            self.most = int((outcome.which != NO_MODEL).sum())
+            self._note_members(outcome.which)
 
     def buffers_of(self, model: int) -> Named:
         """The buffers of one model."""

@@ -26,7 +26,6 @@ from tagma.arrays import Labels
 from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.strategies.algorithm_run import (
     AlgorithmRun,
-    Round,
     bytes_down,
     check_alike,
     log_failures,
@@ -42,6 +41,7 @@ from tagma.strategies.replies import (
     check_metrics,
     check_replies,
 )
+from tagma.strategies.round_outcome import Round
 from tagma.wire import ARRAYS, CONFIG, ROUND, WORK, pack
 
 _log = logging.getLogger("tagma")
@@ -87,7 +87,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         """Give the nodes that answered their number, and newcomers their place."""
         usable, rejections = self._receive(replies)
         if not self.clients.joined:
-            self.check_answers(self.request, self._clients(usable), rejections, len(self._sent))
+            self.check_answers(self.request, len(usable), rejections, len(self._sent))
             self.clients.begin(usable)
         else:
             self._place(usable)
@@ -138,7 +138,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         """Check the replies and let the algorithm learn from them, if they are enough."""
         usable, rejections = self._receive(replies)
         started = perf_counter()
-        self.check_answers(self.request, self._clients(usable), rejections, self._expected)
+        self.check_answers(self.request, len(usable), rejections, self._expected)
         self.clients.refuse(self._silent)
         if server_round == _FIRST:
             self._begin(usable, rejections)
@@ -149,6 +149,8 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         outcome = self.outcome
         self._count([*self._away, *rejections])
         outcome.aggregation_seconds += perf_counter() - started
+        if not len(outcome.models):
+            return None, None
         placed = outcome.which[outcome.which != NO_MODEL]
         largest = int(np.bincount(placed, minlength=1).argmax())
         return pack(self.layout, outcome.models[largest], self.buffers_of(largest)), None
@@ -241,9 +243,6 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         of_node = self.clients.of_node
         here = sorted(of_node[node] for node in self._online & of_node.keys())
         return np.array(here, dtype=np.int64)
-
-    def _clients(self, usable: list[Reply]) -> list[int | None]:
-        return [self.clients.of_node.get(reply.node) for reply in usable]
 
     def _nodes_of(self, clients: Labels) -> list[int]:
         return [self.clients.node_of[client] for client in clients.tolist()]

@@ -8,17 +8,18 @@ on without it.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, TypeGuard
 
 import numpy as np
-from flwr.app import Error, Message, MetricRecord, RecordDict
+from flwr.app import Error, Message, MetricRecord
 from numpy.typing import NDArray
 
 from tagma.arrays import Array
 from tagma.escaping import is_plain_name, one_line
 from tagma.exchange import Expected, Replies
-from tagma.flower_private import ErrorCode
+from tagma.flower_private import ErrorCode, inside
 from tagma.layout import Layout
 from tagma.message_limits import BEYOND_LIMITS
 from tagma.wire import ARRAYS, CLIENT, EXAMPLES, METRICS, MalformedArrays, unpack
@@ -75,6 +76,9 @@ class Rejection:
     """What an error reply says, on one line."""
 
 
+_NUMBERS, _MODEL = {METRICS}, {ARRAYS, METRICS}
+"""The records of a reply without and with a model."""
+Metrics = Mapping[str, Any]
 Told = tuple[int, Mapping[str, float]]
 """How many examples a client has, and what else it reports."""
 
@@ -110,7 +114,7 @@ def _sorted_out(
     sent: Mapping[str, int],
     replies: Iterable[Message],
     layout: Layout | None,
-    told: Callable[[MetricRecord], Told],
+    told: Callable[[Metrics], Told],
 ) -> tuple[list[Reply], list[Rejection]]:
     answered: dict[int, Reply | Rejection] = {}
     repeated = []
@@ -132,7 +136,7 @@ def _sorted_out(
 
 
 def _check(
-    node: int, message: Message, layout: Layout | None, told: Callable[[MetricRecord], Told]
+    node: int, message: Message, layout: Layout | None, told: Callable[[Metrics], Told]
 ) -> Reply | Rejection:
     client = None
     try:
@@ -140,12 +144,13 @@ def _check(
             return _failure(node, message.error)
         if not message.has_content():
             raise _Unusable("empty")
-        content = message.content
-        metrics = content.get(METRICS)
-        if not isinstance(metrics, MetricRecord):
+        content = inside(message.content)
+        record = content.get(METRICS)
+        if not isinstance(record, MetricRecord):
             raise _Unusable("unexpected records")
+        metrics = inside(record)
         client = _client(metrics)
-        if set(content.keys()) != ({METRICS} if layout is None else {ARRAYS, METRICS}):
+        if content.keys() != (_NUMBERS if layout is None else _MODEL):
             raise _Unusable("unexpected records")
         if len(metrics) > _MOST_NUMBERS:
             raise _Unusable(TOO_LARGE)
@@ -167,12 +172,12 @@ def _failure(node: int, error: Error) -> Rejection:
     return Rejection(node, reason, detail=one_line(error.reason))
 
 
-def _told(metrics: MetricRecord, expects: Mapping[str, Expected]) -> Told:
+def _told(metrics: Metrics, expects: Mapping[str, Expected]) -> Told:
     examples = _examples(metrics)
     return examples, {name: _number(metrics, name, wanted) for name, wanted in expects.items()}
 
 
-def _arrays(content: RecordDict, layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
+def _arrays(content: Mapping[str, object], layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
     vector, buffers = unpack(content[ARRAYS], layout)
     if not all(map(_is_usable, (vector, *buffers.values()))):
         raise _Unusable(NOT_FINITE)
@@ -183,7 +188,12 @@ def _is_usable(values: NDArray[Any]) -> bool:
     if not values.size or values.dtype.kind != "f":
         return True
     # A NaN or infinity anywhere makes the comparison false.
-    return bool(np.abs(values).max() <= _LARGEST.get(values.dtype.name, _ANY))
+    return bool(np.abs(values).max() <= _largest(values.dtype))
+
+
+@lru_cache(maxsize=16)
+def _largest(dtype: np.dtype[Any]) -> float:
+    return _LARGEST.get(dtype.name, _ANY)  # the name of a dtype takes long to find
 
 
 def check_arrays(
@@ -196,7 +206,7 @@ def check_arrays(
     What can be wrong with an array: an entry that is not finite, or a number beside it. `buffers`
     are those that clients sent.
     """
-    vectors, limit = replies.vectors, _LARGEST.get(replies.vectors.dtype.name, _ANY)
+    vectors, limit = replies.vectors, _largest(replies.vectors.dtype)
     # A NaN or infinity anywhere makes the comparisons false.
     good = {NOT_FINITE: (vectors.max(axis=1) <= limit) & (vectors.min(axis=1) >= -limit)}
     if buffers:
@@ -219,7 +229,7 @@ def check_arrays(
     return replies.only(usable), dropped
 
 
-def _client(metrics: MetricRecord) -> int | None:
+def _client(metrics: Metrics) -> int | None:
     number = metrics.get(CLIENT)
     if number is None:
         return None
@@ -228,14 +238,14 @@ def _client(metrics: MetricRecord) -> int | None:
     return number
 
 
-def _examples(metrics: MetricRecord) -> int:
+def _examples(metrics: Metrics) -> int:
     number = metrics.get(EXAMPLES)
     if type(number) is not int or not 0 <= number < _MOST_EXAMPLES:
         raise _Unusable(_NO_EXAMPLES)
     return number
 
 
-def _number(metrics: MetricRecord, name: str, wanted: Expected) -> float:
+def _number(metrics: Metrics, name: str, wanted: Expected) -> float:
     value = metrics.get(name)
     if not is_finite(value) or not wanted.low <= value <= wanted.high:
         raise _Unusable(f"no usable {name}")

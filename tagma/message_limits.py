@@ -97,13 +97,13 @@ class Intake:
 
     def take(self, reply: Message) -> Message:
         """A reply, or the same as an error if it is too large."""
-        if reply.has_content():
-            try:
+        try:
+            if reply.has_content():
                 self.bytes += self.limits.measure(reply.content)
-            except BeyondLimitsError as problem:
-                refuse(reply, str(problem))
-            except Exception:  # records that break even this, which no check will let through
-                pass
+        except BeyondLimitsError as problem:
+            refuse(reply, str(problem))
+        except Exception:  # records that break even this, which no check will let through
+            pass
         return reply
 
 

@@ -21,7 +21,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message
 from numpy.typing import NDArray
 
 from tagma.arrays import Array
-from tagma.flower_private import array_record, numpy_array
+from tagma.flower_private import array_record, inside, numpy_array
 from tagma.layout import Layout, Named, Part
 
 ARRAYS, CONFIG, METRICS = "arrays", "config", "metrics"
@@ -63,13 +63,16 @@ def _array(values: NDArray[Any], part: Part) -> WireArray:
 
 def unpack(record: object, layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
     """The vector of a record and its buffers; read-only where nothing has to be joined."""
-    if not isinstance(record, ArrayRecord) or len(record) != len(layout.parts):
+    if not isinstance(record, ArrayRecord):
+        raise MalformedArrays("unexpected records")
+    arrays = inside(record)
+    if len(arrays) != len(layout.parts):
         raise MalformedArrays("unexpected records")
     pieces, buffers = [], {}
     for part in layout.parts:
-        if part.name not in record:
+        if part.name not in arrays:
             raise MalformedArrays("unexpected records")
-        values = _values(record[part.name], part)
+        values = _values(arrays[part.name], part)
         if part.buffer:
             buffers[part.name] = values.reshape(part.shape)
         else:

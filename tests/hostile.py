@@ -194,20 +194,14 @@ def as_evaluation(reply):
     return reply
 
 
-class Unreadable(MetricRecord):
-    def get(self, key, default=None):
-        raise RuntimeError
+def hollow(record):
+    """A record without anything in it to look at."""
+    del record.__dict__["_data"]
+    return record
 
 
-class Unlistable(RecordDict):
-    def keys(self):
-        raise RuntimeError
-
-
-def unlistable(reply):
-    content = Unlistable()
-    content._data.update(reply.content._data)
-    reply.content = content
+def hollowed(reply):
+    hollow(reply.content)
     return reply
 
 
@@ -302,8 +296,9 @@ MORE = {
     "two models": Kind(put("arrays.0", ArrayRecord()), "unexpected records"),
     "metrics of another name": Kind(put("numbers", MetricRecord()), "unexpected records"),
     "arrays for metrics": Kind(put(METRICS, ArrayRecord()), "unexpected records"),
-    "unreadable": Kind(put(METRICS, Unreadable()), "malformed"),
-    "unlistable": Kind(unlistable, "malformed"),
+    "hollow": Kind(hollowed, "malformed"),
+    "hollow metrics": Kind(put(METRICS, hollow(MetricRecord())), "malformed"),
+    "hollow arrays": Kind(put(ARRAYS, hollow(ArrayRecord())), "malformed", needs=ARRAYS),
     "many keys": Kind(named({f"k{n}": 1.0 for n in range(2000)}), "too large"),
     "a hundred thousand keys": Kind(named({f"k{n}": 1.0 for n in range(100_000)}), "too large"),
     "a long name": Kind(named({"n" * 2**22: 1.0}), "too large"),

@@ -16,13 +16,13 @@ from tagma.server.patience import until_enough
 from tagma.server.rounds import RoundsPlan
 from tagma.strategies.algorithm_run import (
     AlgorithmRun,
-    Round,
     bytes_down,
     check_alike,
     log_failures,
 )
 from tagma.strategies.algorithms.algorithm import S
 from tagma.strategies.replies import ERROR, NO_REPLY, Rejection, check_arrays
+from tagma.strategies.round_outcome import Round
 
 _FIRST = 1
 
@@ -39,10 +39,6 @@ class ArrayRun(AlgorithmRun[S]):
             if plan.evaluates(number):
                 self._evaluate(clients)
             plan.on_round(self.outcome)
-
-    def client_behind(self, rejection: Rejection) -> int | None:
-        """A client is its own node here."""
-        return rejection.client
 
     def _begin(self, number: int, count: int) -> None:
         """Who has not said anything usable yet may try again, unless it needs a place for that."""
@@ -89,7 +85,7 @@ class ArrayRun(AlgorithmRun[S]):
         answered_at = perf_counter()
         outcome.exchange_seconds += answered_at - started
         expected = self.expected(number, request)
-        self.check_answers(request, replies.clients.tolist(), rejections, expected)
+        self.check_answers(request, len(replies), rejections, expected)
         outcome.asked += len(request.clients)
         outcome.rejected += sorted((r.node, r.reason) for r in rejections)
         if number == _FIRST:

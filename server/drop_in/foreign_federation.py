@@ -25,7 +25,7 @@ from tagma.server.drop_in.result import ClusteredResult
 from tagma.strategies.algorithm_run import AlgorithmRun, log_failures
 from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.quorum import check_quorum
-from tagma.strategies.replies import ABSENCES, Reply
+from tagma.strategies.replies import ABSENCES, Rejection, Reply
 from tagma.wire import pack
 
 _log = logging.getLogger("tagma")
@@ -51,6 +51,8 @@ class ForeignFederation:
         self.run = run
         self._keys = keys
         self.limits = Limits.of(run.layout)
+        self._silent: list[Rejection] = []
+        """Newcomers that did not say who they are."""
 
     def present(self, online: set[int]) -> Labels:
         """The clients whose nodes are there, in ascending order."""
@@ -71,7 +73,8 @@ class ForeignFederation:
             return
         messages = self.messages(request, config, "train", strangers)
         found = self.received(messages, exchange(messages))
-        run.clients.refuse(found.rejections)
+        self._silent = [r for r in found.rejections if r.reason in ABSENCES]
+        run.clients.refuse([r for r in found.rejections if r.reason not in ABSENCES])
         self._seat(found.usable, online)
         if found.usable:
             run.admit(self.stacked(request, found))
@@ -88,8 +91,9 @@ class ForeignFederation:
         Who sends nothing usable in round 1 has no place; it may try again as a newcomer.
         """
         run = self.run
-        usable = [run.clients.of_node.get(reply.node) for reply in found.usable]
-        run.check_answers(request, usable, found.rejections, expected)
+        run.check_answers(request, len(found.usable), found.rejections, expected)
+        run.clients.refuse(self._silent)  # an outage, which ends the round, costs them no try
+        self._silent = []
         if run.outcome.number == _FIRST and run.needs_places():
             run.clients.forget(found.rejections)
             run.clients.refuse(found.rejections)

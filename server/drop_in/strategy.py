@@ -17,7 +17,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
@@ -31,19 +31,19 @@ from tagma.rng import stream
 from tagma.server.drop_in.arguments import with_checked_numbers
 from tagma.server.drop_in.foreign_federation import Exchange, ForeignFederation, Keys
 from tagma.server.drop_in.foreign_replies import ForeignReplies, median_metrics
+from tagma.server.drop_in.patient_exchange import PatientExchange, patience_on
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.server.drop_in.saved_run import SavedRun
 from tagma.server.drop_in.superlink_grid import bounded
-from tagma.server.patience import until_enough
-from tagma.strategies.algorithm_run import AlgorithmRun, Round
+from tagma.strategies.algorithm_run import AlgorithmRun
 from tagma.strategies.algorithms.algorithm import Algorithm
 from tagma.strategies.quorum import TooFewAnswers
+from tagma.strategies.round_outcome import Round
 from tagma.wire import ROUND
 
 _log = logging.getLogger("tagma")
 _WAIT = 1.0
 """Seconds between two looks at how many nodes are there."""
-_Result = TypeVar("_Result")
 EvaluateFunction = Callable[[int, ArrayRecord], MetricRecord | None]
 
 
@@ -94,9 +94,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         self._sent: list[Message] = []
         self._expected = 0
         """How many should answer what was sent."""
-        self._again: Callable[[], Iterable[Message]] = lambda: []
-        """The same exchange once more."""
-        self._longest_wait = 0.0
+        self._tries: PatientExchange | None = None
 
     def start(
         self,
@@ -175,8 +173,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         if self._federation is None:
             self._federation = self._begun(arrays)
         number = config[ROUND] = server_round + self._done
-        ask = partial(self._train_messages, self._federation, number, config, grid)
-        return self._asked(ask, grid)
+        return self._exchange(grid, self._train_messages, number, config)
 
     def _train_messages(
         self, federation: ForeignFederation, number: int, config: ConfigRecord, grid: Grid
@@ -201,10 +198,10 @@ class AlgorithmInFedAvgsPlace(FedAvg):
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
         """Let the algorithm learn; sum up the metrics of the replies that count."""
         federation = self._federation
-        if federation is None or self._request is None:
+        if federation is None or self._request is None or self._tries is None:
             return None, None
         number = server_round + self._done
-        found = self._enough(replies, partial(self._trained, federation))
+        found = self._tries.enough(replies, partial(self._trained, federation))
         request = self._request
         if not found.usable:
             _log.warning("round %d: no usable reply, all models stay", number)
@@ -228,8 +225,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         if self.fraction_evaluate == 0.0 or self._federation is None:
             return []
         number = config[ROUND] = server_round + self._done
-        ask = partial(self._evaluate_messages, self._federation, number, config, grid)
-        return self._asked(ask, grid)
+        return self._exchange(grid, self._evaluate_messages, number, config)
 
     def _evaluate_messages(
         self, federation: ForeignFederation, number: int, config: ConfigRecord, grid: Grid
@@ -253,8 +249,8 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         if federation is None:
             return None
         number, metrics = server_round + self._done, None
-        if self._sent:
-            found = self._enough(replies, partial(self._evaluated, federation))
+        if self._sent and self._tries is not None:
+            found = self._tries.enough(replies, partial(self._evaluated, federation))
             nodes = [reply.node for reply in found.usable]
             metrics = found.summary(nodes, self.evaluate_metrics_aggr_fn, self.weighted_by_key)
             self._result.evaluate_metrics_clientapp[number] = metrics
@@ -269,22 +265,16 @@ class AlgorithmInFedAvgsPlace(FedAvg):
         federation.check_evaluation(len(self._sent), found, self._expected)
         return found
 
-    def _asked(self, ask: Callable[[], list[Message]], grid: Grid) -> list[Message]:
-        """The messages of an exchange, which can be had once more."""
-        self._longest_wait = 0.0 if getattr(grid, "immediate", False) else self._quorum_timeout
-        self._again = lambda: grid.send_and_receive(ask(), timeout=self._timeout)
-        return self._until_enough(ask)
-
-    def _enough(
-        self, replies: Iterable[Message], check: Callable[[Iterable[Message]], ForeignReplies]
-    ) -> ForeignReplies:
-        """What a check makes of these replies or, while they are too few, of new ones."""
-        came = [replies]
-        return self._until_enough(lambda: check(came.pop() if came else self._again()))
-
-    def _until_enough(self, attempt: Callable[[], _Result]) -> _Result:
+    def _exchange(
+        self, grid: Grid, configure: Callable[..., list[Message]], *given: Any
+    ) -> list[Message]:
+        """The messages of an exchange, which can be had again."""
         assert self._federation is not None
-        return until_enough(self._federation.run, attempt, self._longest_wait)
+        self._tries = PatientExchange(
+            self._federation.run, partial(configure, self._federation, *given, grid), grid,
+            seconds=self._quorum_timeout, timeout=self._timeout,
+        )  # fmt: skip
+        return self._tries.messages()
 
     def _begun(self, arrays: ArrayRecord) -> ForeignFederation:
         if not isinstance(arrays, ArrayRecord):
@@ -313,7 +303,8 @@ class AlgorithmInFedAvgsPlace(FedAvg):
     def _nodes_of(self, grid: Grid, number: int) -> set[int]:
         """All nodes, once there are enough; after round 1 they are not waited for without end."""
         online = set(grid.get_node_ids())
-        give_up = monotonic() + (self._longest_wait if number > 1 else inf)
+        seconds = patience_on(grid, self._quorum_timeout)
+        give_up = monotonic() + (seconds if number > 1 else inf)
         if len(online) < self.min_available_nodes:
             _log.info("waiting for %d nodes, %d are here", self.min_available_nodes, len(online))
         while len(online) < self.min_available_nodes:
@@ -321,7 +312,7 @@ class AlgorithmInFedAvgsPlace(FedAvg):
                 raise FederationError(
                     f"round {number}: {len(online)} nodes are here, "
                     f"min_available_nodes={self.min_available_nodes}; waited for "
-                    f"quorum_timeout={self._longest_wait:g} s; {self._how_to_go_on()}"
+                    f"quorum_timeout={seconds:g} s; {self._how_to_go_on()}"
                 )
             sleep(_WAIT)
             online = set(grid.get_node_ids())

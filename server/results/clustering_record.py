@@ -12,8 +12,8 @@ from tagma.server.results.cluster_scores import (
 )
 from tagma.server.results.cluster_verdicts import verdicts
 from tagma.server.results.scores import Seen
-from tagma.strategies.algorithm_run import Round
 from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.round_outcome import Round
 from tagma.strategies.screening.suspicion import suspicions
 
 PER_ITERATION = (

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tagma.server.results.client_metrics import within_range
 from tagma.server.results.cluster_scores import adjusted_rand_index, misclustering
 from tagma.server.results.events import Observer, RoundFinished
 from tagma.server.results.scores import Score, Seen
-from tagma.strategies.algorithm_run import Round
+from tagma.strategies.round_outcome import Round
 from tagma.tasks.task import Truth
 
 
@@ -50,8 +50,8 @@ class Traffic:
     evaluations_used: int = 0
 
     def __add__(self, other: "Traffic") -> "Traffic":
-        pairs = zip(astuple(self), astuple(other), strict=True)
-        return Traffic(*(one + another for one, another in pairs))
+        more = vars(other)
+        return Traffic(**{name: count + more[name] for name, count in vars(self).items()})
 
 
 class Recorder:

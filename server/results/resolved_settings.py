@@ -8,7 +8,7 @@ from tagma.client.solvers.solution import takes_ridge
 from tagma.exchange import SMOOTHNESS
 from tagma.settings import Settings
 from tagma.step_size import AUTO, step_of
-from tagma.strategies.algorithm_run import Round
+from tagma.strategies.round_outcome import Round
 
 
 def resolved_settings(settings: Settings, last: Round) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Protocol
 
+import numpy as np
 from annotated_types import Ge
 
 from tagma.arrays import Array, Labels
@@ -16,6 +17,8 @@ from tagma.step_size import AUTO, StepSize, step_of
 
 Told = Mapping[str, Array]
 """Numbers that clients report beside their updates, `Replies.extras`."""
+_LONG = 1e20
+"""Steps up to this make no usable reply infinite, in single precision either."""
 NOTHING: Told = MappingProxyType({})
 
 
@@ -61,13 +64,21 @@ class GradientStep(ServerStep):
             self.needs = {SMOOTHNESS: _SMOOTHNESS}
 
     def __call__(self, model: Array, aggregate: Array, told: Told = NOTHING) -> Array:
-        """One gradient step."""
-        if self.step != AUTO:
-            return model - self.step * aggregate
-        if SMOOTHNESS not in told:
-            said = "the algorithm does not ask clients what it takes; give a number"
-            raise SettingError("optimiser.step", AUTO, said)
-        return model - step_of(told[SMOOTHNESS].tolist()) * aggregate
+        """One gradient step; a model that it would make infinite stays as it is.
+
+        No client's data do that, but a cluster of Byzantine ones can say that theirs do.
+        """
+        step = self.step
+        if step == AUTO:
+            if SMOOTHNESS not in told:
+                said = "the algorithm does not ask clients what it takes; give a number"
+                raise SettingError("optimiser.step", AUTO, said)
+            step = step_of(told[SMOOTHNESS].tolist())
+        if step <= _LONG:
+            return model - step * aggregate
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved: Array = model - step * aggregate
+        return moved if np.isfinite(moved).all() else model
 
     def directions(self, models: Array, updates: Array) -> Array:
         """The gradients themselves."""

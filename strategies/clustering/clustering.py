@@ -82,6 +82,27 @@ class Clustering:
     """Clusters that spread more than noise in some direction: two that are too close to be told
     apart, or Byzantine clients beside honest ones; one per cluster, or empty: nobody looked."""
 
+    def __post_init__(self) -> None:
+        """One that was read from a file, or that a plugin made, may be anything."""
+        m, (k, d), steps = len(self.labels), self.centres.shape, len(self.history)
+        shapes = {
+            (m,): [self.labels, self.trimmed],
+            (k,): [self.radius],
+            (steps, m): [self.history, self.trimmed_history],
+            (steps, k, d): [self.centre_history],
+        }
+        if any(a is not None and a.shape != s for s, arrays in shapes.items() for a in arrays):
+            raise ValueError("the arrays of a clustering do not fit together")
+        for labels in (self.labels, self.history):
+            if labels.size and not 0 <= labels.min() <= labels.max() < k:
+                raise ValueError(f"a clustering has labels beyond its {k} clusters")
+        if not steps or not {len(self.suspect), len(self.stretched)} <= {0, k}:
+            raise ValueError("a clustering has no history, or says more of clusters than it has")
+        if self.noise is not None and (
+            self.noise.scales.shape != (m,) or self.noise.units.shape != (d,)
+        ):
+            raise ValueError("the noise of a clustering is not that of its vectors")
+
     @property
     def k(self) -> int:
         """The number of clusters."""

@@ -11,10 +11,11 @@ from tagma.server.federation import run_federation
 from tagma.server.own_data import own_data_of
 from tagma.settings import compose, join_overrides
 from tagma.strategies.aggregation import Aggregate
-from tagma.strategies.algorithm_run import AlgorithmRun, Round
+from tagma.strategies.algorithm_run import AlgorithmRun
 from tagma.strategies.algorithms.fedavg import FedAvg
 from tagma.strategies.algorithms.ifca import IFCA
 from tagma.strategies.algorithms.server_step import GradientStep
+from tagma.strategies.round_outcome import Round
 from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 

@@ -32,6 +32,8 @@ from tests.hostile import KINDS, MODEL, error
 D = 3
 LAYOUT = Layout.of({MODEL: np.zeros(D)})
 HONEST = ""
+LARGEST = 1e150
+"""Entries beyond this are none."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class Wire(PassingGrid):
         self.delayed: set[int] = set()
         """Nodes whose replies come in the next exchange."""
         self.exchanges: list[Exchange] = []
+        self.hostile = 0
+        """Replies that were not honest."""
         self.intake = Intake(Limits.of(LAYOUT))
         self._names = 0
 
@@ -106,12 +110,16 @@ class Wire(PassingGrid):
             sent, reason, beside = [reply], None, ()
         else:
             sent, reason, beside = changed(kind.change, reply), kind.reason, kind.beside
+            self.hostile += 1
         if node in self.delayed:
             self.late += sent
             sent, reason, beside = [], "no reply", ()
         found.dropped.update(beside)
+        vector = vector_of(sent[0]) if reason is None else None
+        if vector is not None and not np.abs(vector).max() <= LARGEST:
+            reason = NOT_FINITE  # an honest one, of a model that has diverged
         if reason is None:
-            found.usable[node] = vector_of(sent[0])
+            found.usable[node] = vector
         else:
             found.dropped[reason] += 1
         return sent
@@ -202,7 +210,8 @@ class Federation:
         reported.pop(ABSENT, None)
         *_, last = exchanges = [e for e in self.wire.exchanges if e.work != EVALUATE]
         if not outcome.repeats:
-            assert reported == +sum((e.dropped for e in exchanges), Counter())
+            expected = +sum((e.dropped for e in exchanges), Counter())
+            assert reported == expected, (reported - expected, expected - reported)
             self._check_sums(reported)
         # No reply is used that is not among those that were sent and are sound.
         assert outcome.replies is not None

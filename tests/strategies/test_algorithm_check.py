@@ -224,5 +224,5 @@ def test_an_algorithm_may_want_everybody_in_some_rounds():
 
 def test_states_are_read_only_after_a_resume_as_well():
     run = AlgorithmRun(Summing(), INITIAL)
-    run.resume(Total(np.ones(4, dtype=np.float32)), {2: 1}, [])
+    run.resume(Total(np.ones(4, dtype=np.float32)), {2: 1}, [], 1)
     assert not run.state.model.flags.writeable

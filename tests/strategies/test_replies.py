@@ -11,6 +11,7 @@ from tagma.layout import Layout
 from tagma.message_limits import refuse
 from tagma.strategies.replies import check_metrics, check_replies
 from tagma.wire import ARRAYS, CLIENT, EXAMPLES, METRICS, pack
+from tests.hostile import hollow
 
 LAYOUT = Layout.of({"w": np.zeros(2)})
 SENT = {"to-5": 5, "to-3": 3, "to-9": 9}
@@ -303,11 +304,6 @@ def test_of_very_many_metrics_only_some_are_looked_at():
     assert len(measured(evaluation(3, **many))[0][3]) == 64
 
 
-class Unreadable(MetricRecord):
-    def get(self, key, default=None):
-        raise RuntimeError
-
-
 def answered_by(reply, name):
     reply.metadata.__dict__["_reply_to_message_id"] = name
     return reply
@@ -318,7 +314,7 @@ def answered_by(reply, name):
     [
         (lambda: evaluation(3, **{f"m{n}": 1.0 for n in range(2000)}), "too large"),
         (lambda: with_records(evaluation(3), more=MetricRecord()), "unexpected records"),
-        (lambda: with_records(evaluation(3), **{METRICS: Unreadable()}), "malformed"),
+        (lambda: with_records(evaluation(3), **{METRICS: hollow(MetricRecord())}), "malformed"),
         (lambda: with_records(evaluation(3), **{METRICS: ArrayRecord()}), "unexpected records"),
         (lambda: evaluation(3, client=-1), "no client number"),
         (lambda: answered_by(evaluation(3), ["to-3"]), "no reply"),
