@@ -9,7 +9,6 @@ tried once more on fresh seeds, and that is the figure to believe.
 All runs are kept in the folder: after an interruption the same command goes on.
 """
 
-import csv
 import json
 import os
 import shlex
@@ -34,6 +33,7 @@ from tagma.bench.local_workers import LocalWorkers, Workers
 from tagma.bench.reproduce.paper_claims import number
 from tagma.bench.runner import run_cells
 from tagma.errors import TagmaError
+from tagma.escaping import TableWriter
 from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import console, say
 from tagma.launch.progress_bar import ProgressBar
@@ -246,14 +246,14 @@ def _harm(ratios: Sequence[float]) -> float:
 
 def _write_tries(path: Path, hunts: Sequence[_Hunt]) -> None:
     with path.open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["attack", "fraction", "try", "trial", "ratio", "settings"])
+        table = TableWriter(file)
+        table.row(["attack", "fraction", "try", "trial", "ratio", "settings"])
         for hunt in hunts:
             tries = zip(hunt.search.points, hunt.ratios, strict=True)
             for count, (point, ratios) in enumerate(tries):
                 settings = " ".join(hunt.overrides(point))
                 for trial, ratio in enumerate(ratios):
-                    table.writerow([hunt.name, hunt.alpha, count, trial, ratio, settings])
+                    table.row([hunt.name, hunt.alpha, count, trial, ratio, settings])
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:

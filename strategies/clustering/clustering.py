@@ -85,13 +85,14 @@ class Clustering:
     def __post_init__(self) -> None:
         """One that was read from a file, or that a plugin made, may be anything."""
         m, (k, d), steps = len(self.labels), self.centres.shape, len(self.history)
-        shapes = {
-            (m,): [self.labels, self.trimmed],
-            (k,): [self.radius],
-            (steps, m): [self.history, self.trimmed_history],
-            (steps, k, d): [self.centre_history],
-        }
-        if any(a is not None and a.shape != s for s, arrays in shapes.items() for a in arrays):
+        fit = [
+            *(array.shape == (m,) for array in (self.labels, self.trimmed)),
+            self.radius.shape == (k,),
+            self.history.shape == (steps, m),
+            self.trimmed_history is None or self.trimmed_history.shape == (steps, m),
+            self.centre_history is None or self.centre_history.shape == (steps, k, d),
+        ]
+        if not all(fit):
             raise ValueError("the arrays of a clustering do not fit together")
         for labels in (self.labels, self.history):
             if labels.size and not 0 <= labels.min() <= labels.max() < k:

@@ -3,12 +3,13 @@
 import bz2
 import gzip
 import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from tagma.foreign_file import room
 
-_PACKED = {".gz": gzip.open, ".bz2": bz2.open}
+_PACKED: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 def check_file(path: Path) -> None:

@@ -29,7 +29,7 @@ from tests.launch.test_summary_table import metrics
 FORGED = "2026-11-16 12:00:00,000 ERROR tagma: all is lost"
 ANGRY = f"no luck\r\n{FORGED}\x1b[2J\x1b]0;owned\x07[bold red]!\u202e:smile:" + "x" * 10**6
 FORMULA = "=cmd|' /C calc'!A0"
-EVENT = RoundFinished(2, 9, "gradient", {"loss": 0.5}, 4, 1, 100, 50, 0.1)
+EVENT = RoundFinished(2, 9, "gradient", {"loss": 0.5}, 4, 1, 0, 0, 100, 50, 0.1)
 
 
 def fails_angrily(message, context):
@@ -123,7 +123,7 @@ def test_the_table_at_the_end_shows_texts_as_texts(capsys):
 
 
 def test_progress_is_one_line(capsys, monkeypatch):
-    event = RoundFinished(1, 2, "own \x1b[2J", {"f1 [bold]\n\x1b[1m": 0.5}, 4, 1, 9, 9, 0.1)
+    event = RoundFinished(1, 2, "own \x1b[2J", {"f1 [bold]\n\x1b[1m": 0.5}, 4, 1, 0, 0, 9, 9, 0.1)
     assert words_of(event) == "own \\x1b[2J, f1 [bold] \\x1b[1m 0.5000"
     monkeypatch.setattr(progress_bar, "_PAUSE", -1.0)
     with ProgressBar("grid\x1b[2J [/]") as bar:
@@ -142,7 +142,7 @@ def test_tables_hold_no_formula_and_numbers_stay_numbers(tmp_path, capsys):
         name = FORMULA
 
     history = History(tmp_path, [Own()], [])
-    history(RoundFinished(1, 2, "@work", {FORMULA: -1.5}, 4, 1, 9, 9, 0.1))
+    history(RoundFinished(1, 2, "@work", {FORMULA: -1.5}, 4, 1, 0, 0, 9, 9, 0.1))
     history.close()
     columns = {FORMULA: TEXT, "reason": TEXT}
     write_table(tmp_path / "table", columns, [{FORMULA: "-1", "reason": "+1+cmd|x\n=2+2"}])
@@ -172,7 +172,7 @@ def test_tables_hold_no_formula_and_numbers_stay_numbers(tmp_path, capsys):
 
 
 def test_trackers_are_given_names_that_are_no_paths_and_no_commands():
-    event = RoundFinished(1, 2, "own", {"../f1\x1b[2J$x": 0.5}, 4, 1, 9, 9, 0.1)
+    event = RoundFinished(1, 2, "own", {"../f1\x1b[2J$x": 0.5}, 4, 1, 0, 0, 9, 9, 0.1)
     assert "round/f1__2J_x" in round_numbers(event)
     told = {
         "misclustering": 0.0, "ari": None, "scores": {"../f1\n": {"value": 0.5}}, "messages": 1,
