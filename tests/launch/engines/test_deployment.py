@@ -132,8 +132,6 @@ def test_nodes_that_are_cut_off_are_waited_for_until_the_run_breaks_off(comes_ba
         if comes_back:
             proxy.resume()
         _, errors = process.communicate(timeout=_HANG)
-        if not comes_back:
-            proxy.resume()
     if not comes_back:
         assert process.returncode == 2
         last = errors.splitlines()[-1]
