@@ -18,12 +18,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
 from tagma.arrays import Labels
-from tagma.exchange import EVALUATE, INTRODUCE, NO_MODEL, Replies, Request
+from tagma.exchange import INTRODUCE, NO_MODEL, Replies, Request
 from tagma.strategies.algorithm_run import (
     AlgorithmRun,
     bytes_down,
@@ -41,8 +41,9 @@ from tagma.strategies.replies import (
     check_metrics,
     check_replies,
 )
+from tagma.strategies.request_messages import messages_of
 from tagma.strategies.round_outcome import Round
-from tagma.wire import ARRAYS, CONFIG, ROUND, WORK, pack
+from tagma.wire import pack
 
 _log = logging.getLogger("tagma")
 _FIRST = 1
@@ -277,24 +278,12 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         return rejection.client
 
     def _send(self, nodes: list[int], request: Request, server_round: int) -> list[Message]:
-        """One message per node; messages with the same model share their record."""
-        settings = {name: float(value) for name, value in request.settings.items()}
-        config = ConfigRecord({ROUND: server_round, WORK: request.work, **settings})
         packed = [
             pack(self.layout, model, self.buffers_sent(request, row))
             for row, model in enumerate(request.models)
         ]
-        if request.which is None:
-            content = _content(config, {f"{ARRAYS}.{k}": one for k, one in enumerate(packed)})
-            contents = [content] * len(nodes)
-        else:
-            bare = _content(config, {})
-            records = [_content(config, {ARRAYS: one}) for one in packed]
-            rows = request.which.tolist()
-            contents = [bare if k == NO_MODEL else records[k] for k in rows]
-        kind = "evaluate" if request.work == EVALUATE else "train"
         self._request = request
-        self._sent = [Message(c, node, kind) for c, node in zip(contents, nodes, strict=True)]
+        self._sent = messages_of(request, nodes, packed, server_round)
         self.outcome.sent += len(self._sent)
         self.outcome.bytes_down += bytes_down(request, self.layout.nbytes)
         self._sent_at = perf_counter()
@@ -333,11 +322,3 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
 
 def _claim(reply: Reply) -> tuple[int, int]:
     return -1 if reply.client is None else reply.client, reply.node
-
-
-def _content(config: ConfigRecord, arrays: Mapping[str, ArrayRecord]) -> RecordDict:
-    content = RecordDict()
-    content[CONFIG] = config
-    for name, record in arrays.items():
-        content[name] = record
-    return content

@@ -59,7 +59,7 @@ def test_an_error_that_ends_the_run_is_one_line(run_small, capsys):
     def client(message, context):
         raise RuntimeError(ANGRY)
 
-    with pytest.raises(Exception, match="no client sent a usable local model") as ended_by:
+    with pytest.raises(Exception, match="usable local models of 0 of 20 clients") as ended_by:
         run_small(client=client)
     with pytest.raises(SystemExit):
         console.fail(str(ended_by.value))
@@ -176,7 +176,7 @@ def test_trackers_are_given_names_that_are_no_paths_and_no_commands():
     assert "round/f1__2J_x" in round_numbers(event)
     told = {
         "misclustering": 0.0, "ari": None, "scores": {"../f1\n": {"value": 0.5}}, "messages": 1,
-        "oracle_scores": {}, "bytes": {}, "replies": {"used": 1, "rejected": {}},
+        "oracle_scores": {}, "bytes": {}, "replies": {"used": 1, "rejected": {}, "kept": 0, "repeats": 0},
         "seconds": {"total": 1.0},
     }  # fmt: skip
     assert final_numbers(told)["f1_"] == 0.5

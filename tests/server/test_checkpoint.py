@@ -429,13 +429,13 @@ def test_what_cannot_be_this_runs_is_not_gone_on_from(
     assert "\n" not in warning
 
 
-def test_models_that_diverged_are_gone_on_with(tmp_path):
-    diverges = ("optimiser.step=1.7e308", "rounds=8", "strategy=fedavg", "aggregation=mean")
+def test_models_beyond_what_replies_may_be_are_gone_on_with(tmp_path):
+    diverges = ("optimiser.step=1e140", "rounds=8", "strategy=fedavg", "aggregation=mean")
     with np.errstate(all="ignore"):
         run(tmp_path / "a", *diverges)
         newest = broken_off(tmp_path / "b", *diverges, dies_in=7)
         model = unsealed(newest.read_bytes())[0]["state.model"]
-        assert not np.isfinite(model).all()
+        assert np.abs(model).max() > 1e150
         run(tmp_path / "b", *diverges, "resume=true")
     same_results(tmp_path / "a", tmp_path / "b")
 

@@ -59,6 +59,14 @@ def wait_for_rounds(folder: Path, rounds: int, process: subprocess.Popen) -> Non
         time.sleep(0.1)
 
 
+def wait_for_log(folder: Path, words: str, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + _HANG
+    while words not in (folder / "run.log").read_text():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
 def kill(mark: str, name: str) -> None:
     """Kill the SuperLink or the server's executor; those of nodes have no secret."""
     (found,) = [
@@ -108,6 +116,36 @@ def test_a_run_whose_server_is_killed_names_the_command_that_resumes_it(tmp_path
     tagma("run", *TWO, "rounds=3", "hydra.run.dir=whole", cwd=tmp_path)
     errors = "estimation_error_per_round"
     assert metrics(folder)[errors] == pytest.approx(metrics(tmp_path / "whole")[errors], rel=1e-6)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_nodes_that_are_cut_off_are_waited_for_until_the_run_breaks_off(comes_back, tmp_path):
+    folder = tmp_path / "out"
+    own = [*TWO, "rounds=5", "round_timeout=10", f"quorum_timeout={_HANG if comes_back else 5}"]
+    own += ["engine=deployment", "engine.local_nodes=2", "start_timeout=60"]
+    with running(folder, *own) as (process, mark):
+        wait_for_rounds(folder, 2, process)
+        (proxy,) = [p for p in processes_with(mark) if "proxy" in p.cmdline()]
+        proxy.suspend()
+        wait_for_log(folder, "trying again in", process)
+        if comes_back:
+            proxy.resume()
+        _, errors = process.communicate(timeout=_HANG)
+    if not comes_back:
+        assert process.returncode == 2
+        last = errors.splitlines()[-1]
+        assert last.startswith("tagma: error: the run did not complete: round ")
+        assert "of 0 of 2 clients (" in last
+        assert "quorum=0.5 needs 1; waited for quorum_timeout=5 s" in last
+        assert f"tagma resume {folder}" in last
+        assert not (folder / "metrics.json").exists()
+        done = tagma_process("resume", str(folder), "engine=inprocess", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    tagma("run", *TWO, "rounds=5", "hydra.run.dir=whole", cwd=tmp_path)
+    errors = "estimation_error_per_round"
+    assert metrics(folder)[errors] == pytest.approx(metrics(tmp_path / "whole")[errors], rel=1e-6)
+    assert metrics(folder)["replies"]["rejected"].keys() <= {"absent"}
 
 
 @pytest.fixture(scope="module")
