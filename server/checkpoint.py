@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tagma import __version__
-from tagma.arrays import Array, Labels
+from tagma.arrays import Array
 from tagma.errors import FederationError, TagmaError
 from tagma.foreign_file import read_arrays
 from tagma.layout import Named
@@ -91,9 +91,7 @@ class Checkpoint:
         """Give a new strategy and a new recorder the memory of the old ones."""
         try:
             state = put_together(type(strategy.state), self.state, self.tensors)
-            strategy.algorithm.serve(
-                state, known_clients(self.joined)
-            )  # which checks that they fit
+            check_served(strategy, state, self.joined)
             layout = strategy.layout
             for named in self.buffers:
                 layout.check_buffers(named)
@@ -106,11 +104,13 @@ class Checkpoint:
         strategy.resume(state, self.joined, self.buffers or strategy.buffers, self.most)
 
 
-def known_clients(joined: Mapping[int, int]) -> Labels:
-    """The numbers of clients, ascending; a `ValueError` if one is none."""
+def check_served(run: AlgorithmRun[Any], state: Any, joined: Mapping[int, int]) -> None:
+    """An error unless a state has models for clients that there can be, as they should be."""
     if min((*joined, *joined.values()), default=0) < 0:
         raise ValueError("it has a client, or a round, below 0")
-    return np.array(sorted(joined), dtype=np.int64)
+    models, _ = run.algorithm.serve(state, np.array(sorted(joined), dtype=np.int64))
+    if not len(models):
+        raise ValueError("it has no models")
 
 
 class CheckpointWriter:

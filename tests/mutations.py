@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tagma.errors import TagmaError
 
-EXAMPLES = pytest.mark.parametrize("examples", [1, pytest.param(200, marks=pytest.mark.full)])
+EXAMPLES = pytest.mark.parametrize("examples", [1, pytest.param(40, marks=pytest.mark.full)])
 """How many times as many examples as in every run of the tests."""
 _INTERESTING = (b"\0", b"\xff", b"-1", b"nan", b"1e999", b"\n", b",", b'"', b"\xff\xff\xff\x7f",
                 b"\x80\x04", b"0" * 40, b"\0" * 8, b"\xff" * 8)  # fmt: skip

@@ -21,7 +21,7 @@ from tagma.errors import SettingError, TagmaError
 from tagma.foreign_file import read_arrays
 from tagma.layout import Named
 from tagma.plain_state import put_together, taken_apart
-from tagma.server.checkpoint import known_clients
+from tagma.server.checkpoint import check_served
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.server.folder_lock import only_writer
 from tagma.server.state_file import sealed, unsealed
@@ -126,7 +126,7 @@ class SavedRun:
         }
         number = put_together(int, about["round"], {})
         most = put_together(int, about["most"], {})
-        run.algorithm.serve(state, known_clients(joined))  # which checks that they fit
+        check_served(run, state, joined)
         of_node = {int(node): client for node, client in nodes.items()}
         if number < 1 or not set(of_node.values()) <= joined.keys():
             raise ValueError("it has a node that is nobody's")
