@@ -64,7 +64,9 @@ def test_an_error_that_ends_the_run_is_one_line(run_small, capsys):
     with pytest.raises(SystemExit):
         console.fail(str(ended_by.value))
     (line,) = lines_of(capsys.readouterr().err)
-    assert line.startswith("tagma: error: round 1: usable local models of 0 of 20 clients (20 Runtime")
+    assert line.startswith(
+        "tagma: error: round 1: usable local models of 0 of 20 clients (20 Runtime"
+    )
     assert len(line) < 500
 
 
