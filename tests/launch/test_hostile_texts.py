@@ -178,7 +178,7 @@ def test_trackers_are_given_names_that_are_no_paths_and_no_commands():
     assert "round/f1__2J_x" in round_numbers(event)
     told = {
         "misclustering": 0.0, "ari": None, "scores": {"../f1\n": {"value": 0.5}}, "messages": 1,
-        "oracle_scores": {}, "bytes": {}, "replies": {"used": 1, "rejected": {}, "kept": 0, "repeats": 0},
-        "seconds": {"total": 1.0},
+        "oracle_scores": {}, "bytes": {}, "seconds": {"total": 1.0},
+        "replies": {"used": 1, "rejected": {}, "kept": 0, "repeats": 0},
     }  # fmt: skip
     assert final_numbers(told)["f1_"] == 0.5
