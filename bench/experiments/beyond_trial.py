@@ -80,11 +80,10 @@ def score(federation: ArrayFederation, constants: Constants) -> dict[str, Any]:
 
 def estimation_trial(*, overrides: Sequence[str], rounds: int, seed: int) -> dict[str, Any]:
     """Stage III of one federation by all methods, and whether the error bounds of ours cover."""
-    common = (*TASK, *overrides, f"seed={seed}")
-    federation = array_federation(common)
+    federation = array_federation([*TASK, *overrides, f"seed={seed}"])
     errors, covered = {}, []
     for method, own in METHODS.items():
-        algorithm = algorithm_of(compose((*common, *own)))
+        algorithm = algorithm_of(compose((*TASK, *own, *overrides, f"seed={seed}")))
         state = descend(algorithm, federation, rounds)
         errors[method] = estimation_error(state.models, federation.truth.known_centres())
         if method == "tagma":
