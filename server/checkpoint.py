@@ -89,8 +89,7 @@ class Checkpoint:
         """Give a new strategy and a new recorder the memory of the old ones."""
         try:
             state = put_together(type(strategy.state), self.state, self.tensors)
-            clients = np.array(sorted(self.joined), dtype=np.int64)
-            strategy.algorithm.serve(state, clients)  # which checks that they fit
+            check_served(strategy, state, self.joined)
             layout = strategy.layout
             for named in self.buffers:
                 layout.check_buffers(named)
@@ -101,6 +100,15 @@ class Checkpoint:
         except (FederationError, *_MALFORMED) as problem:
             raise TagmaError(f"{self.file}: does not fit these settings ({problem})") from None
         strategy.resume(state, self.joined, self.buffers or strategy.buffers)
+
+
+def check_served(run: AlgorithmRun[Any], state: Any, joined: Mapping[int, int]) -> None:
+    """An error unless a state has models for clients that there can be, as they should be."""
+    if min((*joined, *joined.values()), default=0) < 0:
+        raise ValueError("it has a client, or a round, below 0")
+    models, _ = run.algorithm.serve(state, np.array(sorted(joined), dtype=np.int64))
+    if not len(models):
+        raise ValueError("it has no models")
 
 
 class CheckpointWriter:

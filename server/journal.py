@@ -36,7 +36,9 @@ def read_lines(path: Path, mark: Mark) -> Iterator[Any]:
     for line in content.splitlines():
         if len(line) > _LONGEST:
             raise ValueError(f"{path.name} has a line of {len(line)} bytes")
-        yield json.loads(line)
+        found = json.loads(line)
+        json.dumps(found, ensure_ascii=False).encode()  # or no file could hold its texts
+        yield found
 
 
 class Journal:

@@ -130,6 +130,8 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         outcome.rejected = [(self._named(r), r.reason) for r in self._dropped]
         self._dropped = []
         outcome.aggregation_seconds += perf_counter() - started
+        if not len(outcome.models):
+            return None, None
         placed = outcome.which[outcome.which != NO_MODEL]
         largest = int(np.bincount(placed, minlength=1).argmax())
         return pack(self.layout, outcome.models[largest], self.buffers_of(largest)), None

@@ -1,10 +1,19 @@
 """Errors that a user can act on: each prints as one line and names what to change."""
 
 import os
+import re
+
+_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 class TagmaError(Exception):
-    """Base of all errors that are shown to the user as a single line, without a traceback."""
+    """Base of all errors that are shown to the user as a single line, without a traceback.
+
+    What they quote may be anybody's: a line break, or what moves the cursor, is a blank.
+    """
+
+    def __str__(self) -> str:
+        return _BREAKS.sub(" ", super().__str__()).strip()
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows: the line, unless HYDRA_FULL_ERROR=1 asks for all."""

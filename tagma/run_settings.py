@@ -65,10 +65,7 @@ def check_trust(folder: Path, overrides: Sequence[str], *, trust: bool) -> None:
                 f"{folder}: {text[:200]}: {wanted}; if you trust whoever made it: --trust "
                 "(trust=True in Python)"
             )
-    try:
-        config: Any = OmegaConf.to_container(composed(overrides), resolve=False)
-    except RecursionError:
-        raise TagmaError(f"{folder}: its settings are nested too deeply") from None
+    config: Any = OmegaConf.to_container(composed(overrides), resolve=False)
     for name in _texts(config):  # an attack may name another one, also by a reference
         if (offer := offered("attack").get(name)) is not None:
             raise TagmaError(

@@ -148,11 +148,19 @@ def _composed(overrides: tuple[str, ...]) -> DictConfig:
     for text in overrides:
         if (new := RENAMED.get(key_of(text))) is not None:
             raise TagmaError(f"{text}: is called {new} now")
-    with _LOCK, _own_hydra():
+    with _LOCK, _own_hydra(), _not_too_deep():
         try:
             return hydra_compose("config", with_new_settings(overrides))
-        except (HydraException, ValueError) as error:  # the latter for an empty key
+        except (HydraException, ValueError, OSError) as error:  # for a key that is empty or long
             raise explain(error, overrides) from None
+
+
+@contextmanager
+def _not_too_deep() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        raise TagmaError("the settings are nested too deeply") from None
 
 
 @contextmanager
@@ -170,6 +178,11 @@ def _own_hydra() -> Iterator[None]:
 
 def from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
     """Check a configuration that Hydra has composed."""
+    with _not_too_deep():
+        return _from_config(config, overrides)
+
+
+def _from_config(config: DictConfig, overrides: Sequence[str]) -> Settings:
     try:
         plain: dict[str, Any] = OmegaConf.to_container(config, resolve=True)  # type: ignore[assignment]
     except OmegaConfBaseException as error:
@@ -236,9 +249,12 @@ def _known_keys(overrides: Sequence[str], wrong: str) -> list[str]:
     chosen = [
         text
         for text, key in keys.items()
-        if key in _HYDRAS or ("." not in key and choices(key, overrides))
+        if key in _HYDRAS or (key.isidentifier() and choices(key, overrides))
     ]
-    config = hydra_compose("config", chosen)
+    try:
+        config = hydra_compose("config", chosen)
+    except HydraException:
+        return []
     node = OmegaConf.select(config, group) if group else config
     if not OmegaConf.is_dict(node):
         return sorted(str(key) for key in config)

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from flwr.app import MetricRecord
 
 from tagma import __version__
@@ -22,6 +21,7 @@ from tagma.errors import SettingError, TagmaError
 from tagma.foreign_file import read_arrays
 from tagma.layout import Named
 from tagma.plain_state import put_together, taken_apart
+from tagma.server.checkpoint import check_served
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.server.folder_lock import only_writer
 from tagma.server.state_file import sealed, unsealed
@@ -124,8 +124,7 @@ class SavedRun:
             for kind in _KINDS
         }
         number = put_together(int, about["round"], {})
-        clients = np.array(sorted(joined), dtype=np.int64)
-        run.algorithm.serve(state, clients)  # which checks that they fit
+        check_served(run, state, joined)
         of_node = {int(node): client for node, client in nodes.items()}
         if number < 1 or not set(of_node.values()) <= joined.keys():
             raise ValueError("it has a node that is nobody's")

@@ -117,7 +117,9 @@ class Recorder:
         for number, record in enumerate(records, 1):
             event, spent_on = record.event, record.seconds.keys()
             known = event.scores.keys() == names and spent_on <= self.seconds.keys()
-            if event.round != number or not known:
+            refused = [client for client, _ in record.rejected if client is not None]
+            numbers = (*refused, *record.joined, *record.returned, *record.kept, record.messages)
+            if event.round != number or not known or min(numbers) < 0:
                 raise ValueError(f"round {number} is not recorded as it should be")
         for record in records:
             self._remember(record)

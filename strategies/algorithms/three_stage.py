@@ -52,11 +52,14 @@ class Clustered:
     def __post_init__(self) -> None:
         """A state that was read from a file may be anything."""
         m, (k, d) = len(self.clients), self.models.shape
-        one_each = (self.labels, self.trimmed, self.joined, self.standing.counts)
+        standing = (self.standing.counts, self.standing.strikes, self.standing.evidence)
+        one_each = (self.labels, self.trimmed, self.joined, *standing)
         if self.local_models.shape != (m, d) or any(array.shape != (m,) for array in one_each):
             raise ValueError("its arrays do not fit together")
-        if self.clustering.centres.shape != (k, d) or len(self.clustering.radius) != k:
+        if self.clustering.centres.shape != (k, d) or len(self.memories) not in (0, k):
             raise ValueError("its clusters do not fit its models")
+        if int((self.joined == 1).sum()) != len(self.clustering.labels):
+            raise ValueError("its clusters are not those of the clients that joined first")
 
     @classmethod
     def after(

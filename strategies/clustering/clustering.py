@@ -39,6 +39,23 @@ class Clustering:
     suspect: tuple[str | None, ...] = ()
     """Why a cluster may not be honest, or None; one per cluster, or empty: nothing was examined."""
 
+    def __post_init__(self) -> None:
+        """One that was read from a file, or that a plugin made, may be anything."""
+        m, (k, d), steps = len(self.labels), self.centres.shape, len(self.history)
+        shapes = {
+            (m,): [self.labels, self.trimmed],
+            (k,): [self.radius],
+            (steps, m): [self.history, self.trimmed_history],
+            (steps, k, d): [self.centre_history],
+        }
+        if any(a is not None and a.shape != s for s, arrays in shapes.items() for a in arrays):
+            raise ValueError("the arrays of a clustering do not fit together")
+        for labels in (self.labels, self.history):
+            if labels.size and not 0 <= labels.min() <= labels.max() < k:
+                raise ValueError(f"a clustering has labels beyond its {k} clusters")
+        if not steps or len(self.suspect) not in (0, k):
+            raise ValueError("a clustering has no history, or other clusters to suspect")
+
     @property
     def k(self) -> int:
         """The number of clusters."""
