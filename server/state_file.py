@@ -22,7 +22,8 @@ _NO_CHECKSUM = b"00000000"
 
 def sealed(arrays: Mapping[str, Any], about: Any) -> tuple[bytes | memoryview, ...]:
     """The content of a file that holds both, in pieces, since it may be large."""
-    infinite = [name for name, array in arrays.items() if not _finite(array)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        infinite = [name for name, array in arrays.items() if not _finite(array)]
     said = {"tagma": json.dumps(about), "infinite": json.dumps(infinite)}
     metadata = {**said, "crc32": _NO_CHECKSUM.decode()}
     content = save({n: np.asarray(a, order="C") for n, a in arrays.items()}, metadata=metadata)
@@ -44,9 +45,10 @@ def unsealed(content: bytes) -> tuple[dict[str, Any], Any]:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         said = header["__metadata__"]
         infinite = json.loads(said["infinite"])
-        for name, array in arrays.items():
-            if name not in infinite and not _finite(array):
-                raise ValueError(f"{name} is not finite")
+        with np.errstate(over="ignore", invalid="ignore"):
+            strange = [n for n, a in arrays.items() if n not in infinite and not _finite(a)]
+        if strange:
+            raise ValueError(f"{strange[0]} is not finite")
         return arrays, json.loads(said["tagma"])
     except (SafetensorError, KeyError, TypeError, RecursionError) as problem:
         raise ValueError(f"it is malformed: {problem}") from None
@@ -54,12 +56,9 @@ def unsealed(content: bytes) -> tuple[dict[str, Any], Any]:
 
 def _finite(array: np.ndarray) -> bool:
     """Whether all entries are; one pass where none is very large."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return (
-            array.dtype.kind != "f"
-            or isfinite(np.vdot(array, array))
-            or (bool(np.isfinite(array).all()))
-        )
+    return (
+        array.dtype.kind != "f" or isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
+    )
 
 
 def _place(content: bytes) -> tuple[int, int]:

@@ -47,9 +47,8 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         content = self._source.read(len(buffer))
         buffer[: len(content)] = content
-        before, self._read = self._read, self._read + len(content)
-        if before // 2**26 != self._read // 2**26:  # not for every piece
-            check_size(self._read)
+        self._read += len(content)
+        check_size(self._read)
         return len(content)
 
     def close(self) -> None:
