@@ -113,15 +113,6 @@ def check_served(run: AlgorithmRun[Any], state: Any, joined: Mapping[int, int]) 
         raise ValueError("it has no models")
 
 
-def check_served(run: AlgorithmRun[Any], state: Any, joined: Mapping[int, int]) -> None:
-    """An error unless a state has models for clients that there can be, as they should be."""
-    if min((*joined, *joined.values()), default=0) < 0:
-        raise ValueError("it has a client, or a round, below 0")
-    models, _ = run.algorithm.serve(state, np.array(sorted(joined), dtype=np.int64))
-    if not len(models):
-        raise ValueError("it has no models")
-
-
 class CheckpointWriter:
     """An observer that notes every round, and writes the state after every so many.
 
