@@ -228,7 +228,7 @@ def test_a_run_that_is_ended_does_not_go_on_without_its_launcher(deployment, tmp
         wait_for_rounds(tmp_path / "out", 1, process)
         process.terminate()
         _, errors = process.communicate(timeout=_HANG)
-    assert process.returncode == 130
+    assert process.returncode == 143
     assert "go on from its last round with: tagma resume" in errors
     listing, _ = superlink.flwr("ls", "tagma", "--format", "json").communicate()
     assert [run["status"] for run in json.loads(listing)["runs"]] == ["finished:stopped"]
