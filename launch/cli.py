@@ -87,11 +87,11 @@ def main() -> None:
 def _run(name: str, arguments: list[str], debug: bool) -> None:
     from tagma.launch.console import fail, show_log
 
-    if name not in _ON_FOLDERS:
-        # Users' own plugins are modules in the folder they work in; ours come first.
-        sys.path.append(os.getcwd())
     show_log("tagma.tasks")
     try:
+        if name not in _ON_FOLDERS:
+            # Users' own plugins are modules in the folder they work in; ours come first.
+            sys.path.append(_working_folder())
         _call(name, arguments)
     except TagmaError as error:
         if debug:
@@ -130,6 +130,13 @@ def _call(name: str, arguments: list[str]) -> None:
     command: Callable[[list[str]], None] = import_module(_COMMANDS[name]).main
     interruption.end_orderly()
     command(arguments)
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise TagmaError("the working folder has been removed; go to another one") from None
 
 
 def _explained(error: OSError) -> str:

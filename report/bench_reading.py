@@ -4,6 +4,7 @@
 """
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Container, Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ REFERENCE, GENERAL_REFERENCE = "error_without_byzantine", "without_byzantine"
 LONGEST = 100_000
 """Steps of a curve that are read."""
 ROLES = ("attack", "defence", "fraction")
+_NAME = re.compile(r"\w[\w.-]{0,199}", re.ASCII)
 _TIMES = ("seconds", "cpu_seconds", "clustering_seconds", "rounds_seconds", "messages")
 
 
@@ -58,7 +60,7 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
     high = {name for name, way in better.items() if way == "high"}
     cells = tuple(
         BenchCell(
-            key=row["cell"],
+            key=_name(row["cell"]),
             values={axis.key: row[axis.key] for axis in axes},
             seed=row["seed"],
             status=row["status"],
@@ -88,6 +90,13 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
         hosts=tuple(str(host) for host in index.get("hosts") or ()),
         settings=None if not settings else str(settings),
     )
+
+
+def _name(text: str) -> str:
+    """The name of a file or a folder in the bench's."""
+    if not _NAME.fullmatch(text):
+        raise ValueError(f"{text[:50]} is no name of a cell")
+    return text
 
 
 def _numbers(row: Mapping[str, str], names: Any, high: Container[str] = ()) -> dict[str, float]:

@@ -41,9 +41,9 @@ def shown(value: float) -> str:
 
 def percent(fraction: float) -> str:
     """A fraction as a percentage, with a decimal only below 10 %."""
-    if not math.isfinite(fraction):
-        return UNKNOWN
     value = 100 * fraction
+    if not math.isfinite(value):
+        return UNKNOWN
     return f"{value:.0f}%" if value == round(value) or value >= 10 else f"{value:.1f}%"
 
 

@@ -38,6 +38,9 @@ from tagma.report.run_data import (
 )
 from tagma.server.results.scores import ERRORS
 
+_MOST = 2**53
+"""Of whatever is counted: up to here, floating numbers are exact."""
+
 
 def read_run(folder: Path) -> Run:
     """Read a run folder; a file that is not what it should be is a `TagmaError`."""
@@ -46,7 +49,7 @@ def read_run(folder: Path) -> Run:
 
 
 def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
-    misclustering = _number(metrics.get("misclustering"))
+    misclustering = _share(metrics.get("misclustering"))
     if "oracle_without_liars" in metrics:
         raise TagmaError(
             f"{folder}: oracle_without_liars is called oracle_without_byzantine now; run it again"
@@ -59,7 +62,7 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
     config = in_folder(folder, ".hydra", "config.yaml")
     return Run(
         folder=folder,
-        misclustering=misclustering if _finite(misclustering) else None,
+        misclustering=misclustering,
         misclustering_curve=_curve(metrics.get("misclustering_per_iteration")),
         scores=_scores(scores, metrics),
         oracle_without_byzantine=bool(metrics.get("oracle_without_byzantine")),
@@ -87,7 +90,7 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
             row | {name: _number(row.get(name)) for name in (*scores, "seconds")}
             for row in csv_rows(folder / "history.csv")
         ),
-        choices=dict(metrics.get("settings") or {}),
+        choices=_choices(metrics.get("settings") or {}),
         environment={
             str(name): str(value)
             for name, value in (metrics.get("environment") or {}).items()
@@ -96,6 +99,11 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
         overrides=tuple(str(o) for o in read_yaml(overrides)) if overrides.exists() else None,
         config=read_text(config, MOST_YAML) if config.exists() else None,
     )
+
+
+def _choices(settings: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(settings)
+    return found | {"pre": list(found.get("pre") or ())}
 
 
 def _sent(metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,7 +180,20 @@ def _number(value: object) -> float | None:
 
 def _whole(value: object) -> int | None:
     number = _number(value)
-    return None if number is None or not math.isfinite(number) else int(number)
+    if number is None or not math.isfinite(number):
+        return None
+    if abs(number) > _MOST:
+        raise ValueError(f"{number:g} is no count")
+    return int(number)
+
+
+def _share(value: object) -> float | None:
+    number = _number(value)
+    if number is None or not math.isfinite(number):
+        return None
+    if not 0 <= number <= 1:
+        raise ValueError(f"{number:g} is no share")
+    return number
 
 
 def _text(value: object) -> str | None:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagma.errors import TagmaError
+from tagma.foreign_file import in_folder
 from tagma.report.bench_data import ALL, Bench, BenchCell
 from tagma.report.figure_files import Sheet
+from tagma.report.folder_files import readable
 from tagma.report.leaderboard import RankedDefence
 from tagma.report.run_data import Run
 from tagma.report.run_figures import clients_sheet
@@ -39,7 +41,7 @@ def worst_cases(
         if cell is None or len(found) == SHOWN:
             continue
         try:
-            run = read_run(_folder(bench, cell))
+            run = _run(bench, cell)
         except TagmaError:
             damaged.append(f"cells/{cell.key}")
             continue
@@ -55,6 +57,13 @@ def worst_cases(
             sheet = clients_sheet(run, picture, name, heading)
             found.append(WorstCase(heading, _note(run, cell), run, picture, sheet))
     return found, damaged
+
+
+def _run(bench: Bench, cell: BenchCell) -> Run:
+    with readable(bench.folder):  # neither of the two may be a link to somebody else's
+        folder = in_folder(bench.folder, "cells", cell.key)
+        in_folder(folder, "metrics.json")
+    return read_run(folder)
 
 
 def _folder(bench: Bench, cell: BenchCell) -> Path:

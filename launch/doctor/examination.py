@@ -54,7 +54,7 @@ def examine(keys: Path) -> Facts:
     """The facts of this process's computer, installation and working folder."""
     numpy, numpy_works = _numpy()
     commands = {name: _command(name) for name in _COMMANDS}
-    places = (".", tempfile.gettempdir())
+    places = (".", _temporary())
     found, unreadable = _certificates(keys)
     address = os.environ.get("RAY_ADDRESS")
     return Facts(
@@ -88,6 +88,14 @@ def examine(keys: Path) -> Facts:
         other_checkout=_other_checkout(Path.cwd()),
         leftovers=_leftovers(Path(places[1])),
     )
+
+
+def _temporary() -> str:
+    """The temporary folder; where there is no room in any, the one that it would be."""
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        return "/tmp"
 
 
 def _packages() -> Iterator[Package]:
@@ -253,7 +261,10 @@ def _hidden(folder: Path) -> Iterator[str]:
         if own & {name.lower() for name in distributions}
     }
     names |= set(sys.stdlib_module_names) | {"tagma"}
-    for path in sorted(folder.iterdir()):
+    found: list[Path] = []
+    with suppress(PermissionError):
+        found = sorted(folder.iterdir())
+    for path in found:
         is_module = path.suffix == ".py" and path.stem in names
         is_package = path.name in names and (path / "__init__.py").is_file()
         if (is_module or is_package) and not _is_ours(path):

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import subprocess
+import sys
 
 import pytest
 
@@ -320,3 +321,14 @@ def test_a_report_can_be_made_again(tmp_path):
     page.unlink()
     assert tagma("report", "out", cwd=tmp_path).returncode == 0
     assert page.read_text() == before
+
+
+def test_a_working_folder_that_is_gone_is_one_line(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = "import os; os.rmdir(os.getcwd()); from tagma.launch.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "list"], cwd=gone, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == "tagma: error: the working folder has been removed; go to another one\n"

@@ -161,6 +161,15 @@ def test_a_picture_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> 
     assert len(page.having("figure", **{"class": "places"})) == 1
 
 
+@pytest.mark.parametrize("link", ["cells", "cells/alie-tagma-0"])
+def test_no_run_is_shown_that_lies_elsewhere(link: str, tmp_path: Path) -> None:
+    path = bench_folder(tmp_path / "bench")
+    (path / link).rename(tmp_path / "elsewhere")
+    (path / link).symlink_to(tmp_path / "elsewhere")
+    page = Page(write_bench_report(path))
+    assert "left out: cells/alie-tagma-0" in page.text("p")
+
+
 def test_a_bench_without_known_truth_has_a_page_that_says_so(tmp_path: Path) -> None:
     rows = [row | {"estimation_error": "", "misclustering": ""} for row in grid_rows()]
     path = bench_folder(tmp_path / "bench", rows, pictures=False, metrics=[])
@@ -217,6 +226,11 @@ def test_a_long_name_keeps_its_ends() -> None:
     assert cut.endswith("cketing")
 
 
+def named_cell(path: Path, name: str) -> None:
+    table = path / "table.csv"
+    table.write_text(table.read_text().replace("alie-tagma-0", name))
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -224,6 +238,8 @@ def test_a_long_name_keeps_its_ends() -> None:
         (lambda path: (path / "bench.json").write_text("{"), "damaged"),
         (lambda path: (path / "bench.json").write_text("[]"), "damaged"),
         (lambda path: (path / "table.csv").write_text("cell\n1\n"), "damaged"),
+        (lambda path: named_cell(path, "../../elsewhere"), "is no name of a cell"),
+        (lambda path: named_cell(path, "9" * 500), "is no name of a cell"),
         (lambda path: (path / "bench.json").unlink(), "has neither metrics.json nor bench.json"),
     ],
 )

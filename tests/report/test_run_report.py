@@ -117,6 +117,9 @@ def test_a_folder_without_metrics_is_an_error(tmp_path: Path) -> None:
     [
         ("metrics.json", "[]", "damaged"),
         ("metrics.json", '{"clusters": [{"size": 1e999}]}', "damaged"),
+        ("metrics.json", '{"clusters": [{"size": 1, "honest": 1e308}]}', "damaged"),
+        ("metrics.json", '{"misclustering": 1e308}', "damaged"),
+        ("metrics.json", '{"settings": {"pre": 1, "aggregation": "mean"}}', "damaged"),
         ("clusters.csv", "machine,assigned\n0,0\n", "is called `client` now: run it again"),
         ("clusters.csv", "assigned\n0\n", "no column `client`"),
         ("clusters.csv", "client,x\n0,left\n", "damaged"),
@@ -371,6 +374,7 @@ def test_numbers_have_three_significant_digits(value: float | None, text: str) -
 
 def test_percentages_and_durations_read_naturally() -> None:
     assert [percent(x) for x in (0, 0.043, 0.271, 1)] == ["0%", "4.3%", "27%", "100%"]
+    assert percent(1e308) == UNKNOWN
     assert [duration(x) for x in (0.93, 12.34, 200, 7300)] == [
         "0.93 s",
         "12.3 s",

@@ -81,3 +81,13 @@ def test_a_folder_of_a_run_without_a_guard_is_left_over(tmp_path, monkeypatch):
     assert tmp_path / "tagma-x" not in examination._leftovers(tmp_path), "it may just begin"
     monkeypatch.setattr(examination.time, "time", lambda: 4e9)
     assert examination._leftovers(tmp_path)[tmp_path / "tagma-x"] == 0
+
+
+def test_full_disks_are_found_and_no_error(tmp_path, monkeypatch):
+    """Python names no temporary folder where it cannot write to any."""
+
+    def none() -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    assert "/tmp" in examine(tmp_path / "keys").disk
