@@ -194,12 +194,18 @@ class Federation:
             play(strategy, wire, plan, timeout=1, patience=1)
         except TooFewAnswers:
             self._check_refusal()
+            if self.number:  # those who were there then are missed later
+                self._note_most()
             return False
         self.number = number
-        self.most = max(self.most, sum(e.asked for e in wire.exchanges if e.work != EVALUATE))
+        self._note_most()
         assert [id(outcome) for outcome in done] == [id(strategy.outcome)]
         self.check()
         return True
+
+    def _note_most(self) -> None:
+        asked = sum(e.asked for e in self.wire.exchanges if e.work != EVALUATE)
+        self.most = max(self.most, asked)
 
     def check(self) -> None:
         """What must hold after a round that counts."""

@@ -181,6 +181,22 @@ def memory():
     return psutil.Process(os.getpid()).memory_info().rss
 
 
+def test_who_was_there_when_a_round_did_not_count_is_missed_when_it_is_gone():
+    federation = Federation([*TINY, *ALGORITHMS["three_stage"], "quorum=1", "min_replies=1"])
+    wire = federation.wire
+    wire.points = {2 + number: point(number, number, number) for number in range(8)}
+    wire.here = set(range(2, 9))
+    assert federation.play()
+    wire.here.add(9)
+    wire.kinds = {2: "raises"}
+    assert not federation.play()
+    wire.kinds = {}
+    wire.here.discard(9)
+    assert not federation.play()
+    wire.here.add(9)
+    assert federation.play()
+
+
 def test_a_cluster_of_byzantine_clients_cannot_make_its_model_infinite():
     """By steps that are as long as they say that their data allow."""
     federation = Federation([*TINY, *ALGORITHMS["tagma"]])
