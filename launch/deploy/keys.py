@@ -17,12 +17,14 @@ the new ones of servers as long as the old one lasts.
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TypeVar
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.ec import (
     SECP384R1,
@@ -39,12 +41,14 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tagma.errors import TagmaError
+from tagma.escaping import one_line
 from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import say
 
 CA, SECRET, KEY = "ca.crt", "executor.secret", "key"
 _SERVER_DAYS, _AUTHORITY_DAYS = 365, 3650
 _NAME = "Tagma deployment"
+T = TypeVar("T")
 _HELP = """A certificate authority, TLS certificates and node keys for one deployment.
 
 FOLDER gets a subfolder for every party, with what it needs and no more. Files that are there are
@@ -123,14 +127,14 @@ def renew_certificates(folder: Path) -> None:
     for place in [path for path in folder.iterdir() if (path / CA).is_file()]:
         _write(place / CA, (folder / CA).read_bytes())
         if (place / "server.crt").is_file():
-            old = x509.load_pem_x509_certificate((place / "server.crt").read_bytes())
+            old = _read(place / "server.crt", x509.load_pem_x509_certificate)
             names = old.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
             _sign_server(folder, place.name, names)
 
 
 def _certificates(folder: Path) -> list[x509.Certificate]:
     paths = [folder / CA, *folder.glob("*/server.crt")]
-    return [x509.load_pem_x509_certificate(path.read_bytes()) for path in paths]
+    return [_read(path, x509.load_pem_x509_certificate) for path in paths]
 
 
 def _place(folder: Path, party: str) -> Path:
@@ -158,9 +162,21 @@ def _own_certificate(key: EllipticCurvePrivateKey) -> x509.Certificate:
 
 
 def _authority_key(folder: Path) -> EllipticCurvePrivateKey:
-    authority = load_pem_private_key((folder / "ca.key").read_bytes(), password=None)
-    assert isinstance(authority, EllipticCurvePrivateKey)
-    return authority
+    def parse(content: bytes) -> EllipticCurvePrivateKey:
+        key = load_pem_private_key(content, password=None)
+        if not isinstance(key, EllipticCurvePrivateKey):
+            raise ValueError("it is of another kind")
+        return key
+
+    return _read(folder / "ca.key", parse)
+
+
+def _read(path: Path, parse: Callable[[bytes], T]) -> T:
+    """What is in a file; one that is damaged, encrypted or something else is one line."""
+    try:
+        return parse(path.read_bytes())
+    except (ValueError, TypeError, UnsupportedAlgorithm) as problem:
+        raise TagmaError(f"{path}: cannot be used ({one_line(problem, 80)})") from None
 
 
 def _certificate(folder: Path, party: str, hosts: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ from time import monotonic
 import h11
 import httpx
 
-from tagma.errors import EngineError
+from tagma.errors import EngineError, TagmaError
 from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.deploy.connection_limits import (
     ByteBudget,
@@ -137,8 +137,12 @@ class Proxy:
         self._within = deadlines or Deadlines()
         sslproto.SSLProtocol.max_size = _TLS_BUFFER
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._tls.load_cert_chain(keys / "server.crt", keys / "server.key")
-        self._trust = ssl.create_default_context(cafile=keys / CA)
+        try:
+            self._tls.load_cert_chain(keys / "server.crt", keys / "server.key")
+            self._trust = ssl.create_default_context(cafile=keys / CA)
+        except OSError as problem:  # among them all of ssl's
+            files = f"{keys}: server.crt, server.key or {CA}"
+            raise TagmaError(f"{files} cannot be used ({problem.strerror or problem})") from None
         self._budget = ByteBudget(self._limits.body_bytes)
         self.connections = Connections(self._limits)
         self._tasks: set[asyncio.Task[None]] = set()

@@ -103,3 +103,11 @@ def test_what_cannot_be_is_one_line(options, reason, tmp_path):
     assert done.returncode == 2
     assert reason in done.stderr.splitlines()[-1]
     assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("name", ["ca.key", "proxy/server.crt"])
+def test_a_damaged_key_or_certificate_is_one_line(name, keys, tmp_path):
+    (tmp_path / "keys" / name).write_text("junk")
+    done = tagma("keys", "keys", "--renew", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"tagma: error: keys/{name}: cannot be used (")

@@ -1,6 +1,7 @@
 """The proxy under a flood: slow connections of one address, while nodes at others are answered."""
 
 import asyncio
+import shutil
 import socket
 import ssl
 import struct
@@ -8,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
+from tagma.errors import TagmaError
 from tagma.launch.deploy.connection_limits import Limits
 from tagma.launch.deploy.keys import make_keys
 from tagma.launch.deploy.proxy import Deadlines, Proxy
@@ -234,6 +236,14 @@ def test_a_superlink_that_is_away_is_said(keys):
             assert (await client.ask(NODE))[0] == 502
 
     asyncio.run(asyncio.wait_for(play(), 60))
+
+
+@pytest.mark.parametrize("name", ["server.crt", "server.key", "ca.crt"])
+def test_a_damaged_certificate_is_one_line(name, keys, tmp_path):
+    shutil.copytree(keys / "proxy", tmp_path / "proxy")
+    (tmp_path / "proxy" / name).write_text("junk")
+    with pytest.raises(TagmaError, match="server.crt, server.key or ca.crt cannot be used"):
+        Proxy("127.0.0.1:9", tmp_path / "proxy")
 
 
 def test_a_connection_that_breaks_off_is_forgotten(keys):
