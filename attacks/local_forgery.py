@@ -104,7 +104,7 @@ class LocalForgers:
                 told = Sent(honest, numbers, buffers.get(client, {}))
                 try:
                     sent = forged(attack, told, view, partial(answer_to, client))
-                except Exception as problem:  # a client may fail in any way
+                except (Exception, SystemExit) as problem:  # a client may fail in any way
                     failures[client] = failure_of(problem)
                     continue
                 if sent.vector is None:
@@ -131,9 +131,9 @@ class LocalForgers:
         return [update.copy() for update in updates]
 
 
-def failure_of(problem: Exception) -> Failure:
+def failure_of(problem: BaseException) -> Failure:
     """A client that raised an exception."""
-    return "error", one_line(f"{type(problem).__name__}: {problem}")
+    return "error", one_line(f"{type(problem).__name__}: {one_line(problem)}")
 
 
 def _put(vector: Array, numbers: Mapping[str, float], replies: Replies, row: int) -> None:

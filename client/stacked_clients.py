@@ -286,7 +286,7 @@ class StackedClients:
         """A local model; not a number where the solver fails."""
         try:
             return self._solve(self._task, data).model
-        except Exception as problem:  # a client may fail in any way
+        except (Exception, SystemExit) as problem:  # a client may fail in any way
             _log.warning("a client failed: %s", failure_of(problem)[1])
             return np.full(self._layout.size, np.nan, self._layout.dtype)
 
@@ -339,7 +339,7 @@ class StackedClients:
                 data = attack.data(self._task, client, random)
                 if data.inputs.shape[1:] != honest.inputs.shape[1:]:
                     raise ValueError("other inputs than the model takes")
-            except Exception as problem:  # a client may fail in any way
+            except (Exception, SystemExit) as problem:  # a client may fail in any way
                 data = Data(honest.inputs[:0], honest.targets[:0])
                 self._broken[key] = failure_of(problem)
             if self._population.keeps:
@@ -361,7 +361,7 @@ class StackedClients:
                     row = int(answer.numbers[CHOICE])
                 else:
                     answer = client.answer(work, every[row], round_number, settings)
-            except Exception as problem:  # a client may fail in any way
+            except (Exception, SystemExit) as problem:  # a client may fail in any way
                 answer = Answer(*every[row])
                 failures[number] = failure_of(problem)
             answers.append(answer)

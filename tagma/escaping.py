@@ -31,7 +31,10 @@ def visible(text: str) -> str:
 
 def one_line(text: object, most: int = LONGEST) -> str:
     """The text on one line of at most so many characters."""
-    words = str(text)[: 4 * most]
+    try:
+        words = str(text)[: 4 * most]
+    except Exception:  # an error of somebody's own kind
+        words = "it cannot be said in words"
     line = visible(" ".join(words.split()))
     return line if len(line) <= most else f"{line[: most - 1]}…"
 

@@ -169,3 +169,11 @@ def test_no_template_lets_a_text_through_unescaped():
     for file in (ROOT / "report/templates").glob("*.md"):
         text = file.read_text().replace("""{{ ' class="n"' | safe if numeric }}""", "")
         assert not re.search(r"\|\s*safe\b|autoescape|Markup", text), file
+
+
+def test_an_error_that_has_no_words_is_a_line_as_well():
+    class Wordless(Exception):
+        def __str__(self):
+            raise ValueError
+
+    assert one_line(Wordless()) == "it cannot be said in words"

@@ -346,6 +346,11 @@ def test_numbers_that_no_server_accepts_are_dropped_alike(what, tmp_path):
     assert read_metrics(tmp_path / "v")["replies"]["rejected"]
 
 
+class Wordless(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
 class Misbehaves(LocalAttack):
     """Fails, or spoils what it is shown."""
 
@@ -368,6 +373,10 @@ class Misbehaves(LocalAttack):
         match self.how:
             case "raises":
                 raise RuntimeError("on purpose")
+            case "raises without words":
+                raise Wordless
+            case "exits":
+                raise SystemExit(1)
             case "column":
                 return honest[:, None]
             case "text":
@@ -381,7 +390,10 @@ class Misbehaves(LocalAttack):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("strategy", ["three_stage", "fedavg", "ifca"])
-@pytest.mark.parametrize("how", ["raises", "column", "text", "wide data", "no data", "spoils"])
+@pytest.mark.parametrize(
+    "how",
+    ["raises", "raises without words", "exits", "column", "text", "wide data", "no data", "spoils"],
+)
 def test_a_client_that_fails_or_spoils_what_it_sees_harms_nobody_else(how, strategy, tmp_path):
     own = [f"attack._target_={__name__}.Misbehaves", f"+attack.how={how}", "attack.fraction=0.2"]
     overrides = [*FEDERATION, "task.clusters=2", f"strategy={strategy}", "attack=none", *own]
