@@ -166,13 +166,19 @@ class CheckpointWriter:
         path = self._folder / name
         if path.is_symlink() or not path.is_file():  # to somewhere else, or a pipe
             path.unlink(missing_ok=True)
-        with path.open("r+b" if path.exists() else "wb") as file:
-            file.writelines(content)
-            file.truncate()
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-                self._whole, self._synced_at = name, now
+        is_new = not path.exists()
+        try:
+            with path.open("wb" if is_new else "r+b") as file:
+                file.writelines(content)
+                file.truncate()
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
+                    self._whole, self._synced_at = name, now
+        except OSError:  # the disk is full
+            if is_new:
+                path.unlink()  # half of a state is none
+            raise
 
 
 def load_checkpoint(

@@ -1,5 +1,6 @@
 """A run that breaks off is resumed from its last round, with the numbers it would have had."""
 
+import errno
 import json
 import os
 import re
@@ -566,3 +567,14 @@ def test_a_pipe_for_a_journal_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / JOURNAL)
     with pytest.raises(TagmaError, match=f"{JOURNAL} is no file"):
         load_checkpoint(tmp_path)
+
+
+def test_a_disk_too_small_for_the_first_state_leaves_nothing_to_resume_from(tmp_path, monkeypatch):
+    def half(*args):
+        yield b"half of a state"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tagma.server.checkpoint._packed", half)
+    with pytest.raises(OSError, match="No space left"):
+        run(tmp_path)
+    assert not can_be_resumed(tmp_path)
