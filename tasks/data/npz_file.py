@@ -17,10 +17,16 @@ DAMAGED = (
 )  # fmt: skip
 """What is raised for a file of this or another format that is damaged, encrypted or none."""
 
+_ARCHIVE, _ARRAY = b"PK", b"\x93NUMPY"
+"""How npz and npy files begin; NumPy would take any other for a pickle, and say so."""
+
 
 def open_npz(path: Path) -> NpzFile:
     """The file, whose arrays are read when they are asked for."""
     check_file(path)
+    with path.open("rb") as start:
+        if not start.read(len(_ARRAY)).startswith((_ARCHIVE, _ARRAY)):
+            raise ValueError("it is no npz file")
     file = np.load(path, allow_pickle=False)
     if not isinstance(file, NpzFile):
         raise ValueError(

@@ -12,7 +12,7 @@ from tagma.errors import TagmaError
 from tagma.report import run_figures, write_run_report
 from tagma.report.axes import LogAxis, value_axis
 from tagma.report.line_chart import LABEL_GAP
-from tagma.report.number_format import duration, number, percent
+from tagma.report.number_format import UNKNOWN, duration, number, percent
 from tagma.report.picture_frame import choose_frame
 from tagma.report.run_figures import draw_run_figures
 from tagma.report.run_headline import verdict

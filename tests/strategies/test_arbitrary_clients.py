@@ -160,6 +160,7 @@ def test_a_hundred_thousand_hostile_messages():
         print(f"{name}: {wire.hostile} in {federation.number} rounds, {after / 2**20:.0f} MiB")
         assert after < before + GROWTH, name
         sent += wire.hostile
+    print(f"{sent} hostile messages of {len(KINDS)} kinds over {len(ALGORITHMS)} algorithms")
     assert sent >= MESSAGES
 
 

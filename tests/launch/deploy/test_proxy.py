@@ -242,7 +242,7 @@ def test_a_superlink_that_is_away_is_said(keys):
 def test_a_damaged_certificate_is_one_line(name, keys, tmp_path):
     shutil.copytree(keys / "proxy", tmp_path / "proxy")
     (tmp_path / "proxy" / name).write_text("junk")
-    with pytest.raises(TagmaError, match="server.crt, server.key or ca.crt cannot be used"):
+    with pytest.raises(TagmaError, match=r"ca\.crt cannot be used"):
         Proxy("127.0.0.1:9", tmp_path / "proxy")
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from tagma.errors import SettingError
 from tagma.tasks.data.image_files import read_images
+from tagma.tasks.data.npz_file import open_npz
 from tagma.tasks.data.table_source import read_table
 
 
@@ -57,3 +58,10 @@ def test_a_damaged_file_is_one_clear_line(tmp_path, read, spoil):
 def test_the_same_file_is_read_when_it_is_whole(tmp_path):
     path = written(tmp_path / "x.npz", zipfile.ZIP_LZMA)
     assert len(read_images(str(path))) == 40
+
+
+def test_what_is_no_npz_file_is_not_called_a_pickle(tmp_path):
+    path = tmp_path / "text.npz"
+    path.write_text("hello")
+    with pytest.raises(ValueError, match="it is no npz file"):
+        open_npz(path)
