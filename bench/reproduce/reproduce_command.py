@@ -14,6 +14,7 @@ from rich.text import Text
 from tagma import __version__
 from tagma.bench.cell_store import cells_folder
 from tagma.bench.reproduce.experiment import Experiment, Row
+from tagma.bench.reproduce.long_runs import kept, progress_by_rounds, progress_by_runs
 from tagma.bench.reproduce.paper_claims import Claim, as_markdown
 from tagma.bench.runner import run_cells
 from tagma.errors import TagmaError
@@ -76,9 +77,8 @@ def _command_line(name: str | None) -> CommandLine:
     line = CommandLine("reproduce", _ABOUT.format(experiments=shown), overrides=True)
     default = "(default: %(default)s)"
     line.add_argument("name", metavar="NAME", help="the experiment")
-    line.add_argument(
-        "--trials", type=at_least(1), help="how many (default: 20; of the rivals' a few)"
-    )
+    usual = _experiment(name).trials if name else "20; of the rivals' tables 1 to 10"
+    line.add_argument("--trials", type=at_least(1), help=f"how many (default: {usual})")
     line.add_argument(
         "--full", action="store_true", help="at the authors' size, where that takes hours (ifca)"
     )
@@ -97,15 +97,18 @@ def reproduce(
     experiment: Experiment, options: argparse.Namespace, overrides: Sequence[str]
 ) -> None:
     """Run the cells that are missing, then write the table, the figure and the data."""
-    folder = Path(options.out or Path("outputs") / "reproduce" / experiment.name)
+    name = f"{experiment.name}_full" if options.full else experiment.name
+    folder = Path(options.out or Path("outputs") / "reproduce" / name)
     trials = options.trials or experiment.trials
     cells = experiment.cells(trials, options.seed, overrides)
-    kept = cells_folder(folder)
+    finished = cells_folder(folder)
     with ProgressBar(experiment.name) as bar:
-        outcomes = run_cells(
-            cells, kept, workers=options.workers,
-            progress=lambda counts: bar.show(*counts.shown),
-        )  # fmt: skip
+        if options.full:
+            cells = long = kept(cells, folder / "unfinished")
+            progress = progress_by_rounds(bar, long)
+        else:
+            progress = progress_by_runs(bar)
+        outcomes = run_cells(cells, finished, workers=options.workers, progress=progress)
     failed = [outcome for outcome in outcomes if outcome.result is None]
     for outcome in failed:
         warn(f"{outcome.cell.method}, trial {outcome.cell.trial}: {outcome.error}")

@@ -1,18 +1,32 @@
 """Tables of rivals: what they say, what we measure, and whether ours is as good."""
 
 import csv
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from tagma.bench import federation_cell
 from tagma.bench.experiments.federated_clustering import (
     centres_among,
     federated_clustering_trial,
 )
+from tagma.bench.federation_cell import FederationCell
 from tagma.bench.reproduce import brifca, ifca, werner
 from tagma.bench.reproduce import reproduce_command as command
+from tagma.bench.reproduce.long_runs import kept, progress_by_rounds
 from tagma.bench.reproduce.rivals import ORACLE, OURS, Condition, Rivals
+from tagma.bench.runner import Counts
 from tagma.errors import TagmaError
+
+
+class Watching(SimpleNamespace):
+    """A tracker that hears of rounds."""
+
+    def __init__(self, hears):
+        super().__init__(round=hears, end=lambda metrics: None)
+
 
 TABLE = Rivals(
     name="x", about="", common=(), score="accuracy", allowed=0.005, allowed_to_oracle=0.015,
@@ -103,6 +117,41 @@ def test_only_where_there_is_another_size_it_can_be_asked_for():
         (cell.method, cell.settings.choice("task")["clients"])
         for cell in full.cells(1, 0, ["task.data=digits", "task.samples=1"])
     ] == [(f"no attack: {OURS}", 1200), ("no attack: IFCA", 1200)]
+
+
+def test_a_run_of_hours_goes_on_from_where_it_broke_off(tmp_path, monkeypatch):
+    settings = ("task=rotated_digits", "task.clients=8", "model.hidden=[4]", "strategy=ifca",
+                "attack=none", "aggregation=mean", "rounds=8", "oracle=false")  # fmt: skip
+    (whole,) = FederationCell.trials("x", settings, 0, 1)
+    (cell,) = kept([whole], tmp_path)
+    assert cell.key == whole.key
+    shown = []
+    bar = SimpleNamespace(show=lambda *counts: shown.append(counts[:2]))
+    progress = progress_by_rounds(bar, [cell])
+
+    class Killed(Exception):
+        pass
+
+    def stop(event):
+        if event.round == 7:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(federation_cell, "tracked", lambda *_, **__: nullcontext(Watching(stop)))
+        with pytest.raises(Killed):
+            cell.run()
+    progress(Counts(1, 0, 0, 1, 0))
+    seen = []
+    watching = Watching(lambda event: seen.append(event.round))
+    monkeypatch.setattr(federation_cell, "tracked", lambda *_, **__: nullcontext(watching))
+    result = cell.run()
+    assert seen == [6, 7, 8, 9]
+    assert cell.whole(result)
+    assert not cell.run_folder.exists()
+    progress(Counts(1, 0, 1, 0, 0))
+    assert shown == [(7, 9), (9, 9)]
+    monkeypatch.undo()
+    assert result["metrics"]["accuracy"] == whole.run()["metrics"]["accuracy"]
 
 
 def test_a_centre_is_moved_by_the_nearest_only():
