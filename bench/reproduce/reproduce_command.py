@@ -14,8 +14,8 @@ from rich.text import Text
 from tagma import __version__
 from tagma.bench.cell_store import cells_folder
 from tagma.bench.reproduce.experiment import Experiment, Row
-from tagma.bench.reproduce.long_runs import kept, progress_by_rounds, progress_by_runs
 from tagma.bench.reproduce.paper_claims import Claim, as_markdown
+from tagma.bench.reproduce.resumable_runs import kept, progress_by_rounds, progress_by_runs
 from tagma.bench.runner import run_cells
 from tagma.errors import TagmaError
 from tagma.escaping import TableWriter
@@ -23,6 +23,7 @@ from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import console, say, warn
 from tagma.launch.progress_bar import ProgressBar
 
+_RIVALS = ("ifca", "brifca", "werner")
 _NAMES = (
     "misclustering",
     "estimation",
@@ -32,9 +33,7 @@ _NAMES = (
     "k_clusters",
     "high_dimension",
     "beyond",
-    "ifca",
-    "brifca",
-    "werner",
+    *_RIVALS,
 )
 
 _ABOUT = """Experiments of the paper and of rivals: figures, what they say and what we measure.
@@ -166,5 +165,6 @@ def _table(experiment: Experiment, claims: Sequence[Claim]) -> Table:
 
 
 def _experiment(name: str) -> Experiment:
-    experiment: Experiment = import_module(f"tagma.bench.reproduce.{name}").EXPERIMENT
+    module = f"rival_{name}" if name in _RIVALS else name
+    experiment: Experiment = import_module(f"tagma.bench.reproduce.{module}").EXPERIMENT
     return experiment

@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from tagma.bench.reproduce.rivals import OURS, Condition, Overrides, Rivals, algorithms
+from tagma.bench.reproduce.rival_table import OURS, Condition, Overrides, Rivals, algorithms
 
 _DIMENSIONS = (5, 20, 50, 100, 200, 500)
 _STEP = "optimiser.step=0.02"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tagma.bench.cells import Cell
 from tagma.bench.reproduce.experiment import Experiment
-from tagma.bench.reproduce.rivals import ALONE, OURS, Condition, Rivals, algorithms
+from tagma.bench.reproduce.rival_table import ALONE, OURS, Condition, Rivals, algorithms
 from tagma.errors import TagmaError
 from tagma.override import key_of
 

@@ -13,10 +13,12 @@ from tagma.bench.experiments.federated_clustering import (
     federated_clustering_trial,
 )
 from tagma.bench.federation_cell import FederationCell
-from tagma.bench.reproduce import brifca, ifca, werner
 from tagma.bench.reproduce import reproduce_command as command
-from tagma.bench.reproduce.long_runs import kept, progress_by_rounds
-from tagma.bench.reproduce.rivals import ORACLE, OURS, Condition, Rivals
+from tagma.bench.reproduce import rival_brifca as brifca
+from tagma.bench.reproduce import rival_ifca as ifca
+from tagma.bench.reproduce import rival_werner as werner
+from tagma.bench.reproduce.resumable_runs import kept, progress_by_rounds
+from tagma.bench.reproduce.rival_table import ORACLE, OURS, Condition, Rivals
 from tagma.bench.runner import Counts
 from tagma.errors import TagmaError
 
@@ -180,6 +182,7 @@ def test_federated_clustering_finds_models_that_explain_all_data(near_truth):
     [
         ("ifca", ["task.data=digits", "task.clients=8", "task.samples=20", "model.hidden=[4]"]),
         ("werner", []),
+        pytest.param("brifca", ["task.clients=20", "task.samples=10"], marks=pytest.mark.full),
     ],
 )
 def test_a_table_is_written_and_finished_runs_are_kept(name, overrides, tmp_path, capsys):

@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from tagma.bench.reproduce.rivals import ALONE, ORACLE, Condition, Rivals, algorithms
+from tagma.bench.reproduce.rival_table import ALONE, ORACLE, Condition, Rivals, algorithms
 
 _TRIAL = "tagma.bench.experiments.federated_clustering.federated_clustering_trial"
 _DIM, _ROUNDS = 10, 800

@@ -113,7 +113,7 @@ class Rivals:
         condition, _, algorithm = method.partition(": ")
         score = metrics["scores"][self.score]["value"] if "scores" in metrics else metrics["score"]
         unit = self.conditions[condition].unit
-        row = {"method": method, "condition": condition, "algorithm": algorithm}
+        row: Row = {"method": method, "condition": condition, "algorithm": algorithm}
         row["score"] = None if score is None else score * unit
         if "scores" in metrics:
             row |= {name: metrics[name] for name in ("misclustering", "ari")}
