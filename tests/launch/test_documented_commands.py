@@ -98,7 +98,8 @@ def test_a_documented_command_is_one(command, monkeypatch, tmp_path):
         return
     if name == "reproduce":
         assert given.name in _NAMES
-        compose([*(["task=mean_estimation"] if given.name == "ranking" else []), *settings])
+        tasks = {"ranking": "mean_estimation", "ifca": "rotated_mnist"}
+        compose([f"task={tasks.get(given.name, 'mixture_regression')}", *settings])
     elif is_grid(words):
         plan = read_plan(words[1].removeprefix("bench="), [t for t in settings if t != words[1]])
         last = tuple(replace(axis, values=axis.values[-1:]) for axis in plan.axes)
