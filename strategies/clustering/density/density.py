@@ -138,7 +138,10 @@ def _begin(
         near = np.take_along_axis(flat, nearest, axis=1) / np.maximum(pairs, 1e-300)
         inflation = max(float(np.quantile(near, 0.25) / chdtri(p, 0.75)), 1.0)
         scales = np.maximum(np.sqrt(inflation) * noise.scales, rounding)
-        found = find_modes(points, flat, scales, smallest)
+        # The far noisier have neighbours everywhere, and would join clusters to each other.
+        quiet = np.flatnonzero(noise.scales <= noise.limit)
+        found = np.full(m, OUTSIDE)
+        found[quiet] = find_modes(points[quiet], flat[np.ix_(quiet, quiet)], scales[quiet], smallest)
         modes = found if found.max() >= 0 else modes
     known = Known(
         centred, points[:, :strong], spreads, noise.typical, inflation, room, smallest, constants
