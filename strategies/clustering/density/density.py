@@ -141,7 +141,8 @@ def _begin(
         # The far noisier have neighbours everywhere, and would join clusters to each other.
         quiet = np.flatnonzero(noise.scales <= noise.limit)
         found = np.full(m, OUTSIDE)
-        found[quiet] = find_modes(points[quiet], flat[np.ix_(quiet, quiet)], scales[quiet], smallest)
+        among = flat[np.ix_(quiet, quiet)]
+        found[quiet] = find_modes(points[quiet], among, scales[quiet], smallest)
         modes = found if found.max() >= 0 else modes
     known = Known(
         centred, points[:, :strong], spreads, noise.typical, inflation, room, smallest, constants

@@ -14,8 +14,15 @@ from scipy.spatial.distance import cdist
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.clustering.density.constants import Constants
-from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, polish, renumber
+from tagma.strategies.clustering.density.membership import (
+    OUTSIDE,
+    Fit,
+    polish,
+    renumber,
+    weights_by,
+)
 from tagma.strategies.clustering.density.modes import find_modes
+from tagma.strategies.clustering.density.noise import Noise
 from tagma.strategies.clustering.density.separation import (
     Group,
     beyond_noise,
@@ -29,6 +36,8 @@ _MOST = 2000
 """Among more clients outside than this, none are looked for."""
 _LONGEST = 2.0
 """Clusters are not taken for more elongated than this, in variance."""
+_USUAL = 0.05
+"""Elongation is that of clusters which hold so many clients: some are two that were merged."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +129,13 @@ def _first(labels: Labels) -> Labels:
 def _indistinct(known: Known, fit: Fit) -> tuple[int, int] | None:
     """The two clusters that are most clearly one, if there are any."""
     worst, pair = known.constants.apart, None
-    rows = [np.flatnonzero(fit.members == number) for number in range(fit.k)]
-    strong = [Group(known.strong[own], fit.noise.scales[own]) for own in rows]
-    whole = [Group(known.vectors[own], fit.noise.scales[own]) for own in rows]
+    strong, whole = [], []
+    weights = weights_by(fit.noise.scales, fit.noise.typical)
+    for number in range(fit.k):
+        own = np.flatnonzero(fit.members == number)
+        noise = _pooled(fit.noise, own, weights[own], known.constants)
+        strong.append(Group(known.strong[own], weights[own], noise))
+        whole.append(Group(known.vectors[own], weights[own], noise))
     elongation = _elongation(strong)
     for group in (*strong, *whole):
         group.variance *= elongation
@@ -135,6 +148,14 @@ def _indistinct(known: Known, fit: Fit) -> tuple[int, int] | None:
     return pair
 
 
+def _pooled(noise: Noise, rows: Labels, weights: Array, constants: Constants) -> float:
+    """The variance of these clients' entries; all of them borrow what one borrows elsewhere."""
+    borrowed = constants.borrowed
+    own = (noise.freedom + borrowed) * noise.scales[rows] ** 2 - borrowed * noise.typical**2
+    total = float(weights @ np.maximum(own, 0)) + borrowed * noise.typical**2
+    return total / (noise.freedom * float(weights.sum()) + borrowed)
+
+
 def _elongation(groups: list[Group]) -> float:
     """The variance of most clusters' clients in one of the strongest directions, in units of noise.
 
@@ -143,10 +164,12 @@ def _elongation(groups: list[Group]) -> float:
     found = []
     for group in groups:
         others = max(group.size - 1, 1)
-        largest = np.linalg.eigvalsh(group.away.T @ group.away)[-1:].sum() / others
+        away = group.away * np.sqrt(group.weights / group.total * group.size)[:, None]
+        largest = np.linalg.eigvalsh(away.T @ away)[-1:].sum() / others
         ratio = len(group.centre) / others
         found.append(without_noise(float(largest) / max(group.variance, 1e-300), ratio))
-    usual = np.median(np.repeat(found, [group.size for group in groups]))
+    sizes = [len(group.away) for group in groups]
+    usual = np.quantile(np.repeat(found, sizes), _USUAL)
     return float(np.clip(usual, 1, _LONGEST))
 
 

@@ -25,35 +25,48 @@ _TRACY_WIDOM = 2.02
 class Group:
     """Clients that may be a cluster, as the tests below need them."""
 
-    def __init__(self, rows: Array, scales: Array) -> None:
-        """From their vectors, shape (M, d), and their own noise, shape (M,)."""
-        self.size = len(rows)
-        self.centre = rows.mean(axis=0)
+    def __init__(self, rows: Array, weights: Array, variance: float) -> None:
+        """From vectors, shape (M, d), how much each counts, (M,), and their entries' variance."""
+        self.total = float(weights.sum())
+        self.size = self.total**2 / float(weights @ weights)
+        self.weights = weights
+        self.centre = weights @ rows / self.total
         self.away = rows - self.centre
         self.squares = np.einsum("ij,ij->i", self.away, self.away)
-        self.variance = float(scales @ scales) / self.size
+        self.variance = variance
 
 
 def separation(first: Group, second: Group) -> float:
     """How far two groups are apart, in deviations. Cost O(M d)."""
     line = first.centre - second.centre
     squared = float(line @ line)
-    if min(first.size, second.size) < 2 or not squared:
+    if min(len(first.away), len(second.away)) < 2 or not squared:
         return 0.0
     gap = variance = 0.0
     for group, toward in ((first, line), (second, -line)):
-        others = group.size - 1
-        along, square = group.away @ toward / others, group.squares / others
-        # Without the client, the line is `toward` - away / others.
-        length = np.sqrt(np.maximum(squared - 2 * along + square / others, 1e-12 * squared))
-        places = (squared / 2 + others * along - (1 + 0.5 / others) * square) / length
-        mean = float(places.sum()) / group.size
+        along = group.away @ toward
+        # Without the client, the line is `toward` - part * away.
+        part = group.weights / (group.total - group.weights)
+        length = np.sqrt(
+            np.maximum(squared - 2 * part * along + part**2 * group.squares, 1e-12 * squared)
+        )
+        places = (squared / 2 + along - (1 + part / 2) * part * group.squares) / length
+        mean = float(group.weights @ places) / group.total
         gap += mean
-        deviations = places - mean
-        variance += max(float(deviations @ deviations) / others, group.variance) / 2
+        spread = float(group.weights @ (places - mean) ** 2) / group.total
+        spread *= group.size / (group.size - 1)
+        spread = min(spread, _of_most(places) ** 2)  # a few of other clusters do not count
+        variance += max(spread, group.variance) / 2
     if not variance:
         return inf if gap > 0 else 0.0
     return gap / sqrt(variance)
+
+
+def _of_most(places: Array) -> float:
+    """The deviation of most of these numbers."""
+    middle = len(places) // 2
+    away = np.sort(np.abs(places - np.sort(places)[middle]))
+    return 1.4826 * float(away[middle])
 
 
 def most_inside(whole: tuple[Group, Group], inside: tuple[Group, Group]) -> bool:

@@ -35,7 +35,7 @@ def squared(points):
 
 
 def group(rows, noise=1.0):
-    return Group(rows, np.full(len(rows), noise))
+    return Group(rows, np.ones(len(rows)), noise**2)
 
 
 def test_each_client_is_measured_by_its_own_noise():
