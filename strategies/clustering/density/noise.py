@@ -26,6 +26,8 @@ from tagma.strategies.clustering.density.constants import Constants
 _ENOUGH = 4
 """With fewer degrees of freedom, the median noise follows from distances within the clusters."""
 _SPREADS = 4.0
+_HARMLESS = 2.5
+"""Noise of so many times the median is never too much: who has it counts for a third."""
 _QUARTILE = 0.6745
 """The upper quartile of a standard normal variable."""
 _KNOWN = 1e9
@@ -81,7 +83,9 @@ def _limit(scales: Array, freedom: int, constants: Constants) -> float:
     if not quartile:
         return inf if not middle else constants.noisiest * middle
     spread = log(middle / quartile) / _QUARTILE
-    least = sqrt(reach(freedom, _KNOWN, constants) / freedom)
+    borrowed = constants.borrowed
+    harmless = sqrt((freedom * _HARMLESS**2 + borrowed) / (freedom + borrowed))
+    least = max(sqrt(reach(freedom, _KNOWN, constants) / freedom), harmless)
     return float(middle * min(max(exp(_SPREADS * spread), least), max(constants.noisiest, least)))
 
 

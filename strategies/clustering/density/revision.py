@@ -36,7 +36,7 @@ _MOST = 2000
 """Among more clients outside than this, none are looked for."""
 _LONGEST = 2.0
 """Clusters are not taken for more elongated than this, in variance."""
-_USUAL = 0.05
+_USUAL = 0.25
 """Elongation is that of clusters which hold so many clients: some are two that were merged."""
 
 
