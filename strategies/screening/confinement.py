@@ -21,7 +21,7 @@ _MOST = 2 / 3
 """So many replies that point outwards are evidence."""
 _GROWTH = 1.5
 """By how much the bound grows in one round."""
-_TORN = 1.05
+_TORN = 1.2
 """A model that would go farther than this in one round is led; shared bias pulls more gently."""
 _ROUNDING = 1e-9
 _FEWEST = 4

@@ -39,7 +39,7 @@ from tagma.strategies.clustering.density.modes import find_modes
 from tagma.strategies.clustering.density.noise import noise_outside
 from tagma.strategies.clustering.density.projection import signal_directions
 from tagma.strategies.clustering.density.revision import Known, refine, settle
-from tagma.strategies.clustering.density.separation import stretch_of
+from tagma.strategies.clustering.density.separation import oblong, stretch_of
 
 _FAR = 1e6
 """Vectors beyond so many median lengths are outside before anything is computed."""
@@ -49,6 +49,14 @@ _NEIGHBOUR = 5
 """Near neighbours: with those a client shares its cluster."""
 _REFITS = 3
 """Coordinates are rescaled so often at most."""
+_TORN = 0.45
+"""A cluster whose largest deviation is so far beyond the noise edge is suspect."""
+_OBLONG = (2.5, 7.0)
+"""One that is so many deviations from round is stretched, and suspect."""
+_APART = (
+    "its clients spread to some sides far more than noise: clusters that are not told apart, "
+    "or Byzantine clients beside honest ones"
+)
 _MOST_ROOM = 4.0
 """A client may be noisier by so much at most for having few examples."""
 
@@ -177,8 +185,11 @@ def _clustering(
     scales[rows] = fit.noise.scales
     inside = [np.flatnonzero(members == c) for c in number]
     residuals = [points[own] - centres[c] for c, own in enumerate(inside)]
-    stretch = [stretch_of(each, scales[own]) for each, own in zip(residuals, inside, strict=True)]
-    usual = [np.median([*stretch[:c], *stretch[c + 1 :]] or [1.0]) for c in number]
+    stretch = _beyond_others(
+        [stretch_of(each, scales[own]) for each, own in zip(residuals, inside, strict=True)], 1.0
+    )
+    uneven = _beyond_others([oblong(each) for each in residuals], 0.0)
+    torn = (stretch > _TORN) | (uneven > _OBLONG[1])
     return Clustering(
         labels=labels,
         centres=centres * units,
@@ -188,10 +199,16 @@ def _clustering(
         iterations=0,
         stopped=f"{len(largest)} clusters of at least {smallest} clients",
         scale=fit.noise.typical * float(np.sqrt(np.mean(units**2))),
-        suspect=(None,) * len(largest),
+        suspect=tuple(_APART if each else None for each in torn),
         noise=OwnNoise(scales, fit.noise.typical, fit.noise.limit, fit.inflation, units),
-        stretched=tuple(bool(stretch[c] > max(1.0, usual[c])) for c in number),
+        stretched=tuple(((stretch > 0) | (uneven > _OBLONG[0])).tolist()),
     )
+
+
+def _beyond_others(values: list[float], least: float) -> Array:
+    """How far each is above the others' median, or above the least that noise explains."""
+    usual = [np.median([*values[:c], *values[c + 1 :]] or [least]) for c in range(len(values))]
+    return np.array(values) - np.maximum(usual, least)
 
 
 def _one_cluster(vectors: Array, smallest: int) -> Clustering:

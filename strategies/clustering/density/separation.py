@@ -111,6 +111,20 @@ def stretch_of(residuals: Array, scales: Array) -> float:
     return sqrt(max(largest, 0) / (edge**2 + _TRACY_WIDOM * width))
 
 
+def oblong(residuals: Array) -> float:
+    """How many deviations a cluster's clients are from being scattered to all sides alike.
+
+    The angles between clients without noise of their own in common are right ones, give or take
+    1 / sqrt(d): the spatial signs' test of sphericity (Zou et al., 2014). It sees many weak
+    directions, as of several merged clusters, where none is beyond the noise edge.
+    """
+    m, d = residuals.shape
+    lengths = np.sqrt(np.einsum("ij,ij->i", residuals, residuals))
+    signs = residuals / np.maximum(lengths, 1e-150)[:, None]
+    cosines = (signs @ signs.T)[np.triu_indices(m, 1)]
+    return float(d * cosines.var() - 1) * sqrt(m * (m - 1)) / 2
+
+
 def two_means(rows: Array, direction: Array) -> Labels:
     """In which of two parts every row is, from a cut across the direction at the mean."""
     along = rows @ direction
