@@ -27,6 +27,7 @@ from tagma.strategies.clustering.density.separation import (
     Group,
     beyond_noise,
     most_inside,
+    of_most,
     separation,
     two_means,
     without_noise,
@@ -34,9 +35,9 @@ from tagma.strategies.clustering.density.separation import (
 
 _MOST = 2000
 """Among more clients outside than this, none are looked for."""
-_LONGEST = 2.0
+_LONGEST = 3.0
 """Clusters are not taken for more elongated than this, in variance."""
-_USUAL = 0.25
+_USUAL = 0.5
 """Elongation is that of clusters which hold so many clients: some are two that were merged."""
 
 
@@ -165,9 +166,10 @@ def _elongation(groups: list[Group]) -> float:
     for group in groups:
         others = max(group.size - 1, 1)
         away = group.away * np.sqrt(group.weights / group.total * group.size)[:, None]
-        largest = np.linalg.eigvalsh(away.T @ away)[-1:].sum() / others
+        values, directions = np.linalg.eigh(away.T @ away)
+        largest = min(float(values[-1]) / others, of_most(away @ directions[:, -1]) ** 2)
         ratio = len(group.centre) / others
-        found.append(without_noise(float(largest) / max(group.variance, 1e-300), ratio))
+        found.append(without_noise(largest / max(group.variance, 1e-300), ratio))
     sizes = [len(group.away) for group in groups]
     usual = np.quantile(np.repeat(found, sizes), _USUAL)
     return float(np.clip(usual, 1, _LONGEST))

@@ -55,14 +55,14 @@ def separation(first: Group, second: Group) -> float:
         gap += mean
         spread = float(group.weights @ (places - mean) ** 2) / group.total
         spread *= group.size / (group.size - 1)
-        spread = min(spread, _of_most(places) ** 2)  # a few of other clusters do not count
+        spread = min(spread, of_most(places) ** 2)  # a few of other clusters do not count
         variance += max(spread, group.variance) / 2
     if not variance:
         return inf if gap > 0 else 0.0
     return gap / sqrt(variance)
 
 
-def _of_most(places: Array) -> float:
+def of_most(places: Array) -> float:
     """The deviation of most of these numbers."""
     middle = len(places) // 2
     away = np.sort(np.abs(places - np.sort(places)[middle]))
