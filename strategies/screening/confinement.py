@@ -23,6 +23,8 @@ _GROWTH = 1.5
 """By how much the bound grows in one round."""
 _TORN = 1.2
 """A model that would go farther than this in one round is led; shared bias pulls more gently."""
+_LED = 0.5
+"""By how much the bound shrinks where the model is led."""
 _ROUNDING = 1e-9
 _FEWEST = 4
 """Fewer replies are no evidence."""
@@ -74,9 +76,12 @@ class Confinement:
         distance = float(np.linalg.norm(away))
         radius = float(self.radii[cluster])
         radii, pull = self.radii, self.pull.copy()
-        if distance > radius and _point(directions, away):
+        if distance > radius:
             radii = radii.copy()
-            radius = radii[cluster] = min(distance, _GROWTH * radius)
+            if _point(directions, away):
+                radius = radii[cluster] = min(distance, _GROWTH * radius)
+            elif distance > _TORN * radius:
+                radius = radii[cluster] = _LED * radius
         pull[cluster] = distance / radius if radius else 0.0
         if distance > radius:
             model = (centre + away * (radius / distance)).astype(model.dtype, copy=False)

@@ -37,6 +37,8 @@ _MOST = 2000
 """Among more clients outside than this, none are looked for."""
 _LONGEST = 3.0
 """Clusters are not taken for more elongated than this, in variance."""
+_MADE = 0.5
+"""Separation may be so much less in all directions than in the strongest."""
 _USUAL = 0.5
 """Elongation is that of clusters which hold so many clients: some are two that were merged."""
 
@@ -143,7 +145,9 @@ def _indistinct(known: Known, fit: Fit) -> tuple[int, int] | None:
     for a in range(fit.k):
         for b in range(a):
             both, inside = (whole[b], whole[a]), (strong[b], strong[a])
-            found = separation(*(inside if most_inside(both, inside) else both))
+            found = separation(*both)
+            if most_inside(both, inside):  # in directions that a few clients may have made strong
+                found = min(separation(*inside), found + _MADE)
             if found < worst:
                 worst, pair = found, (b, a)
     return pair
@@ -163,6 +167,8 @@ def _elongation(groups: list[Group]) -> float:
     Losses may scatter their minimisers more in some directions: no reason to split one cluster.
     """
     found = []
+    if not len(groups[0].centre):
+        return 1.0
     for group in groups:
         others = max(group.size - 1, 1)
         away = group.away * np.sqrt(group.weights / group.total * group.size)[:, None]

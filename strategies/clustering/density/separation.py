@@ -17,6 +17,8 @@ from tagma.strategies.clustering.density.projection import right_singular
 from tagma.strategies.numerics.noise_edge import edge_of
 
 _SWEEPS = 10
+_OF_OTHERS = 2.0
+"""The variance of a group is at most so many times that of most of its clients."""
 """Of two means, after a cut."""
 _TRACY_WIDOM = 2.02
 """One in a hundred of normal clusters exceeds it."""
@@ -55,7 +57,8 @@ def separation(first: Group, second: Group) -> float:
         gap += mean
         spread = float(group.weights @ (places - mean) ** 2) / group.total
         spread *= group.size / (group.size - 1)
-        spread = min(spread, of_most(places) ** 2)  # a few of other clusters do not count
+        # A few of other clusters should not count.
+        spread = max(min(spread, of_most(places) ** 2), spread / _OF_OTHERS)
         variance += max(spread, group.variance) / 2
     if not variance:
         return inf if gap > 0 else 0.0
