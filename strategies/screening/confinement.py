@@ -5,7 +5,9 @@ confidence the minimiser is within that bound, and so is where stage III ends. B
 pass every check of replies can therefore move the model by no more than the bound. A model that
 would leave it is put back on its border, unless two thirds of the cluster's replies
 point farther out: then local models share a bias, as those of few examples do, and the bound grows.
-A minority cannot make it grow. Who was in quarantine has no say; whose reply was odd has.
+A minority cannot make it grow. Where one step would go far beyond the bound, few clients lead the
+model: the bound shrinks, in the end to the local models' mean, which they cannot move any more. Who
+was in quarantine has no say; whose reply was odd has.
 """
 
 from dataclasses import dataclass, replace
@@ -80,7 +82,7 @@ class Confinement:
             radii = radii.copy()
             if _point(directions, away):
                 radius = radii[cluster] = min(distance, _GROWTH * radius)
-            elif distance > _TORN * radius:
+            elif distance > _TORN * radius and len(directions) >= _FEWEST:
                 radius = radii[cluster] = _LED * radius
         pull[cluster] = distance / radius if radius else 0.0
         if distance > radius:

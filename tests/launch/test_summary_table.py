@@ -63,7 +63,7 @@ def test_a_stretched_cluster_is_marked_with_what_it_means(monkeypatch):
     lines = printed(monkeypatch, metrics(clusters=rows)).splitlines()
     assert max(map(len, lines)) <= 80
     assert sum("0.1234" in line and "stretch" in line for line in lines) == 1
-    assert any("no bound holds" in line for line in lines)
+    assert "no bound holds" in " ".join(" ".join(lines).split())
 
 
 def test_errors_that_are_not_known_have_diverged_and_other_scores_are_left_out(monkeypatch):
