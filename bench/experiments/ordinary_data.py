@@ -91,7 +91,7 @@ def benign_trial(*, seed: int) -> dict[str, Any]:
             samples=np.sort(random.integers(2 * dim, 5 * dim, size=2)).tolist(),
             noises=random.uniform(1, 3, size=clusters).tolist(),
             scales=(1, float(random.choice([1, 1, 10]))),
-            tails=random.choice([None, None, 5]),
+            tails=(None, None, 5.0)[random.integers(3)],
             correlation=float(random.choice([0, 0, 0.5])),
             uneven=True,
         )

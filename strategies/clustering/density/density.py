@@ -39,7 +39,7 @@ from tagma.strategies.clustering.density.modes import find_modes
 from tagma.strategies.clustering.density.noise import noise_outside
 from tagma.strategies.clustering.density.projection import signal_directions
 from tagma.strategies.clustering.density.revision import Known, refine, settle
-from tagma.strategies.clustering.density.separation import oblong, stretch_of
+from tagma.strategies.clustering.density.separation import by_chance, oblong, stretch_of
 
 _FAR = 1e6
 """Vectors beyond so many median lengths are outside before anything is computed."""
@@ -136,7 +136,8 @@ def _begin(
     noise = noise_outside(outside, d - p, float(np.median(spreads)), constants)
     copies = np.zeros(m, dtype=bool)
     if noise.typical > rounding:  # without any noise, honest clients send the same
-        copies = superfluous(squared, noise.scales, d, constants)
+        # What is left of a far cluster outside the signal directions is no noise.
+        copies = superfluous(squared, np.minimum(noise.scales, noise.typical), d, constants)
     modes, inflation = np.zeros(m, dtype=np.int64), 1.0
     if p and not copies.any():
         own = np.einsum("ij,ij->i", points, points)
@@ -189,7 +190,9 @@ def _clustering(
         [stretch_of(each, scales[own]) for each, own in zip(residuals, inside, strict=True)], 1.0
     )
     uneven = _beyond_others([oblong(each) for each in residuals], 0.0)
-    torn = (stretch > _TORN) | (uneven > _OBLONG[1])
+    uneven /= [by_chance(len(own)) for own in inside]
+    # One cluster alone may be what its inputs make it.
+    torn = (stretch > _TORN) | ((uneven > _OBLONG[1]) & (len(largest) > 1))
     return Clustering(
         labels=labels,
         centres=centres * units,

@@ -115,7 +115,9 @@ def stretch_of(residuals: Array, scales: Array) -> float:
 
 
 def oblong(residuals: Array) -> float:
-    """How many deviations a cluster's clients are from being scattered to all sides alike.
+    """How unlike each other the sides are to which a cluster's clients are scattered; 0: round.
+
+    Divided by `by_chance` it is in standard deviations.
 
     The angles between clients without noise of their own in common are right ones, give or take
     1 / sqrt(d): the spatial signs' test of sphericity (Zou et al., 2014). It sees many weak
@@ -125,7 +127,12 @@ def oblong(residuals: Array) -> float:
     lengths = np.sqrt(np.einsum("ij,ij->i", residuals, residuals))
     signs = residuals / np.maximum(lengths, 1e-150)[:, None]
     cosines = (signs @ signs.T)[np.triu_indices(m, 1)]
-    return float(d * cosines.var() - 1) * sqrt(m * (m - 1)) / 2
+    return float(d * cosines.var() - 1)
+
+
+def by_chance(size: int) -> float:
+    """The standard deviation of `oblong` for so many clients that are scattered to all sides."""
+    return 2 / sqrt(max(size * (size - 1), 1))
 
 
 def two_means(rows: Array, direction: Array) -> Labels:
