@@ -10,13 +10,16 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge, Gt, Lt
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.exchange import FIT, NO_MODEL, Replies, Request, rows_of
 from tagma.strategies.aggregation import Aggregator, Memory, trimmed_mean, with_spectral_filter
+from tagma.strategies.aggregation.pre.with_running_clip import with_running_clip
+from tagma.strategies.aggregation.pre.with_spectral_filter import FACTOR, REMOVABLE
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.local_models import is_same_model
 from tagma.strategies.algorithms.server_step import ServerStep
@@ -34,8 +37,9 @@ from tagma.strategies.screening.standing import (
 )
 
 ClusterClients = Callable[..., Clustering]
-"""From client numbers (m,) and their local models (m, d) to clusters; one that declares `examples`
-as a keyword-only parameter is given the numbers of examples that they report, too."""
+"""From client numbers (m,) and their local models (m, d) to clusters; one that declares them as
+keyword-only parameters is given `examples`, the numbers of examples that clients report, and
+`initial`, the model that local training starts from."""
 
 _ASSUMED = 0.4
 """Trimmed from each side, where nobody knows whom to leave out."""
@@ -153,13 +157,21 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         readmission: bool = False,
         reply_check: bool = False,
         spectral_filter: bool = False,
+        factor: Annotated[float, Gt(0)] = FACTOR,
+        removable: Annotated[float, Ge(0), Lt(1)] = REMOVABLE,
+        of_changes: bool = False,
         confined: bool = False,
         weights: Literal["equal", "examples"] = "equal",
         limits: Limits = DEFAULTS,
     ) -> None:
         self._cluster = cluster
-        self._tells_examples = "examples" in inspect.signature(cluster).parameters
-        self._aggregate = with_spectral_filter(aggregate) if spectral_filter else aggregate
+        self._told = inspect.signature(cluster).parameters
+        if of_changes:
+            aggregate = with_running_clip(aggregate)
+        if spectral_filter:
+            aggregate = with_spectral_filter(aggregate, factor=factor, removable=removable)
+        self._aggregate = aggregate
+        self._of_changes = of_changes
         self._confined = confined
         self._weights = weights
         self._step = optimiser
@@ -186,26 +198,43 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
     def learn(self, state: ThreeStageState, request: Request, replies: Replies) -> ThreeStageState:
         """Stage II after the first round, stage III after every other."""
         after = (
-            self._grouped(replies)
+            self._grouped(state.initial, replies)
             if state.clustered is None
             else self._optimise(state.clustered, replies)
         )
         return replace(state, clustered=after)
 
-    def _grouped(self, replies: Replies) -> Clustered:
+    def _grouped(self, initial: Array, replies: Replies) -> Clustered:
         """Stage II."""
-        told = {"examples": replies.examples} if self._tells_examples else {}
+        about = {"examples": replies.examples, "initial": initial}
+        told = {name: known for name, known in about.items() if name in self._told}
         found = self._cluster(replies.clients, replies.vectors, **told)
         state = Clustered.after(replies.clients, replies.vectors, found, self._screening)
         if self._weights == "examples":
             weights = reply_weights(replies.examples, found.noise, state.standing.counts)
             state = replace(state, weights=weights)
+        if self._of_changes and not state.contradiction:
+            state = replace(state, models=self._first_models(state, initial, replies))
         if not self._confined or state.contradiction:
             return state
         bounds = Confinement.around(
             replies.vectors, state.labels, state.standing.counts, state.weights, found.k
         )
         return replace(state, confinement=bounds)
+
+    def _first_models(self, state: Clustered, initial: Array, replies: Replies) -> Array:
+        """What the rule makes of every cluster's local models."""
+        models = state.models.copy()
+        for cluster in range(len(models)):
+            own = state.standing.counts & (state.labels == cluster)
+            if own.any():
+                change = self._aggregate(
+                    replies.vectors[own] - initial,
+                    clients=replies.clients[own],
+                    weights=_uneven(state.weights, np.flatnonzero(own)),
+                )
+                models[cluster] = initial + change.estimate
+        return models
 
     def _optimise(self, state: Clustered, replies: Replies) -> Clustered:
         rows = np.searchsorted(state.clients, replies.clients)
@@ -229,14 +258,16 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             aggregate = partial(trimmed_mean, beta=_ASSUMED)
         for cluster in np.unique(labels[counts]):
             own = counts & (labels == cluster)
+            origin = models[cluster] if self._of_changes else None
             found = aggregate(
-                updates[own],
+                _from(origin, updates[own]),
                 clients=replies.clients[own],
                 weights=_uneven(state.weights, rows[own]),
-                reference=replies.reference_for(cluster),
+                reference=_from(origin, replies.reference_for(cluster)),
                 memory=memories[cluster],
             )
-            model = self._step(models[cluster], found.estimate, replies.told_by(own))
+            estimate = found.estimate if origin is None else origin + found.estimate
+            model = self._step(models[cluster], estimate, replies.told_by(own))
             if bounds is not None:
                 centre = state.clustering.centres[cluster]
                 said = directions[judges & (labels == cluster)]
@@ -306,6 +337,11 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
     def findings(self, state: ThreeStageState) -> Clustered | None:
         """Clusters, balls and what is held against whom."""
         return state.clustered
+
+
+def _from(origin: Array | None, rows: Array | None) -> Any:
+    """The rows as changes of a model, if there is one."""
+    return rows if origin is None or rows is None else rows - origin
 
 
 def _uneven(weights: Array | None, rows: Labels) -> Array | None:

@@ -1,0 +1,141 @@
+"""Clustering of trained models in few dimensions: for neural networks.
+
+A model that was trained for some epochs from the common initial model differs from it by its
+update. Long updates say little more than short ones, so all are cut to length 1. Their noise is
+far from even in all dimensions: a clustering that measures noise by dimensions takes the few in
+which it is strong for clusters. Under a random Gaussian projection to p dimensions it is even, and
+distances change by about sqrt(2 / p) only (Johnson and Lindenstrauss, 1984).
+
+What one projection hides or makes up another does not. So there are several, and of the clusterings
+that they lead to that one is taken which agrees best with the others, by the pairs of clients that
+are in one cluster or not (Rand, 1971).
+
+Where some clients have far fewer examples than others, those with more are clustered. The others
+belong to the centre that explains most of their update, if it explains enough.
+
+Cost O(m^2 d) for the products of all updates, on which the projections are made, and that of the
+clusterings, which does not depend on d.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tagma.arrays import Array, Labels, Mask
+from tagma.rng import stream
+from tagma.strategies.clustering.clustering import Clustering
+
+DIMENSION = 200
+"""Of the projections."""
+PROJECTIONS = 5
+_UNEVEN = 0.5
+"""A tenth of the clients with less than this share of the median examples is uneven."""
+_FEW = 0.35
+"""Then this share of the clients, those with the fewest examples, comes second."""
+_EXPLAINED = 1 / 3
+"""Of the way to a centre that an update of its cluster must go."""
+
+Cluster = Callable[..., Clustering]
+"""From points (m, p) and the keyword `examples`, shape (m,) or None, to clusters."""
+
+
+def reduced(
+    cluster: Cluster, local_models: Array, initial: Array, examples: Labels | None, seed: int
+) -> Clustering:
+    """The clusters of these models, shape (m, d), that were trained from the initial one."""
+    points = coordinates(local_models - initial)
+    first = with_more(examples, len(points))
+    found = []
+    for number in range(PROJECTIONS):
+        projected = projection(points, seed, number)
+        told = None if examples is None else examples[first]
+        own = cluster(projected[first], examples=told)
+        found.append(_of_all(own, projected, first))
+    labels, trimmed, own = found[most_agreeing([(pair[0], pair[1]) for pair in found])]
+    return _in_full(local_models, labels, trimmed, own)
+
+
+def coordinates(updates: Array) -> Array:
+    """The updates at length 1, in at most as many coordinates as there are; distances are kept."""
+    updates = updates.astype(np.float64)
+    lengths = np.linalg.norm(updates, axis=1, keepdims=True)
+    updates /= np.maximum(lengths, np.finfo(np.float64).tiny)
+    if updates.shape[1] <= len(updates):
+        return updates
+    squares, vectors = np.linalg.eigh(updates @ updates.T)
+    return vectors * np.sqrt(np.maximum(squares, 0))
+
+
+def projection(points: Array, seed: int, number: int) -> Array:
+    """The points in `DIMENSION` random directions; as they are, if they have no more coordinates.
+
+    Points that were rotated from more dimensions count as having these: a Gaussian projection of
+    all dimensions is one of those that the points span.
+    """
+    random = stream(seed, "projection", number)
+    return points @ random.standard_normal((points.shape[1], DIMENSION)) / np.sqrt(DIMENSION)
+
+
+def most_agreeing(groupings: list[tuple[Labels, Mask]]) -> int:
+    """Which of these labels, with those that belong nowhere, agrees best with the others."""
+    together = []
+    for labels, trimmed in groupings:
+        own = np.where(trimmed, -1 - np.arange(len(labels)), labels)
+        together.append(own[:, None] == own)
+    agreement = [sum(int((one == other).sum()) for other in together) for one in together]
+    return int(np.argmax(agreement))
+
+
+def with_more(examples: Labels | None, m: int) -> Labels:
+    """The clients that are clustered first: all, unless some have far fewer examples.
+
+    Who does not say how many it has counts as one with as many as most.
+    """
+    if examples is None or not (examples > 0).any():
+        return np.arange(m)
+    examples = np.where(examples > 0, examples, np.median(examples[examples > 0]))
+    if np.quantile(examples, 0.1) >= _UNEVEN * np.median(examples):
+        return np.arange(m)
+    return np.flatnonzero(examples >= np.quantile(examples, _FEW))
+
+
+def _of_all(found: Clustering, points: Array, first: Labels) -> tuple[Labels, Mask, Clustering]:
+    """Labels of all points, and who belongs nowhere, from the clusters of the first ones."""
+    labels, trimmed = explained_by(points, found.centres)
+    labels[first], trimmed[first] = found.labels, found.trimmed
+    return labels, trimmed, found
+
+
+def explained_by(points: Array, centres: Array) -> tuple[Labels, Mask]:
+    """The centre that is nearest to each point, and whether it explains too little of it."""
+    middle = centres.mean(axis=0) if len(centres) > 1 else np.zeros_like(centres[0])
+    away, ways = points - middle, centres - middle
+    squares = np.maximum(np.einsum("ij,ij->i", ways, ways), np.finfo(np.float64).tiny)
+    along = away @ ways.T
+    labels = (squares - 2 * along).argmin(axis=1)
+    share = along[np.arange(len(points)), labels] / squares[labels]
+    return labels, share < _EXPLAINED
+
+
+def _in_full(models: Array, labels: Labels, trimmed: Mask, found: Clustering) -> Clustering:
+    """The clusters with the means of their members' models as centres, and balls around these."""
+    centres, radii = [], []
+    for k in range(found.k):
+        own = models[(labels == k) & ~trimmed].astype(np.float64)
+        centre = np.median(own, axis=0) if np.isinf(found.radius[k]) else own.mean(axis=0)
+        centres.append(centre)
+        radii.append(
+            found.radius[k] if np.isinf(found.radius[k])
+            else np.linalg.norm(own - centre, axis=1).max()
+        )  # fmt: skip
+    return Clustering(
+        labels=labels,
+        centres=np.array(centres),
+        trimmed=trimmed,
+        radius=np.array(radii),
+        history=labels[None],
+        iterations=found.iterations,
+        stopped=found.stopped,
+        suspect=found.suspect,
+        stretched=found.stretched,
+    )

@@ -1,0 +1,58 @@
+"""preset=tagma is another one where clients train their models."""
+
+import pytest
+
+from tagma.launch.engines.this_process import run_here
+from tagma.server.results.run_folder import read_metrics
+from tagma.settings import compose, with_fitting_preset
+
+TRAINED = ["task=rotated_digits"], ["task=images", "task.data=digits"]
+SOLVED = (
+    [], ["task=mixture_logistic"], ["task=mean_estimation"], ["solver=sgd"], ["optimiser=local"],
+    ["task=rotated_digits", "optimiser=gradient"], ["task=rotated_digits", "usual.trained=null"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("task", TRAINED)
+def test_trained_models_are_clustered_by_projected_updates(task):
+    settings = compose(["preset=tagma", *task])
+    assert settings.choice("clustering")["reduce"] == "projection"
+    assert settings.choice("strategy")["of_changes"]
+    assert settings.groups == compose(["preset=neural", *task]).groups
+
+
+@pytest.mark.parametrize("task", SOLVED)
+def test_all_other_tasks_have_what_the_preset_says(task):
+    assert with_fitting_preset(["preset=tagma", *task]) == ["preset=tagma", *task]
+    settings = compose(["preset=tagma", *task])
+    assert settings.choice("clustering")["reduce"] is None
+    assert not settings.choice("strategy")["of_changes"]
+    assert settings.choice("strategy")["factor"] == 1.3
+    assert str(settings.choice("aggregation")["_target_"]).endswith(".mean")
+
+
+def test_what_the_user_gives_stands():
+    given = ["preset=tagma", "task=rotated_digits", "aggregation.beta=0.1", "clustering.k=2"]
+    settings = compose(given)
+    assert settings.choice("aggregation")["beta"] == 0.1
+    assert settings.choice("clustering")["k"] == 2
+    other = compose(["preset=tagma", "task=rotated_digits", "aggregation=median"])
+    assert str(other.choice("aggregation")["_target_"]).endswith(".median")
+
+
+def test_hydra_is_given_the_same_preset_also_for_many_seeds():
+    given = ["-m", "seed=range(3)", "preset=tagma", "task=rotated_digits", "aggregation.beta=0.1"]
+    assert with_fitting_preset(given) == [text for text in given if "preset" not in text] + [
+        "preset=neural"
+    ]
+
+
+def test_four_rotations_are_found_and_sleepers_do_no_harm(tmp_path):
+    own = ["task=rotated_digits", "rounds=3", "task.clients=32", "engine=vectorised"]
+    attack = ["attack=sleeper", "attack.name=sign_flip", "attack.start=3", "attack.fraction=0.2"]
+    settings = compose(["preset=tagma", *own, *attack, "evaluate_every=0", "oracle=false"])
+    run_here(settings, tmp_path, lambda event: None)
+    metrics = read_metrics(tmp_path)
+    assert metrics["ari"] == 1
+    assert len(metrics["clusters"]) == 4
+    assert metrics["accuracy"]["mean"] > 0.75
