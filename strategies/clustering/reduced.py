@@ -10,14 +10,16 @@ What one projection hides or makes up another does not. So there are several, an
 that they lead to that one is taken which agrees best with the others, by the pairs of clients that
 are in one cluster or not (Rand, 1971).
 
-Where some clients have far fewer examples than others, those with more are clustered. The others
-belong to the centre that explains most of their update, if it explains enough.
+Updates that point away from most are set aside first, and where some clients have far fewer
+examples than others, those with the fewest: these belong to the centre that explains most of their
+update, if it explains enough. Who is left belongs to nobody, or to clusters of their own.
 
 Cost O(m^2 d) for the products of all updates, on which the projections are made, and that of the
 clusterings, which does not depend on d.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,13 +27,15 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.rng import stream
 from tagma.strategies.clustering.clustering import Clustering
 
-DIMENSION = 200
+DIMENSION = 100
 """Of the projections."""
-PROJECTIONS = 5
+PROJECTIONS = 11
 _UNEVEN = 0.5
 """A tenth of the clients with less than this share of the median examples is uneven."""
-_FEW = 0.35
+_FEW = 0.2
 """Then this share of the clients, those with the fewest examples, comes second."""
+_FEWEST = 4
+"""Among fewer clients no cluster is looked for."""
 _EXPLAINED = 1 / 3
 """Of the way to a centre that an update of its cluster must go."""
 
@@ -44,15 +48,12 @@ def reduced(
 ) -> Clustering:
     """The clusters of these models, shape (m, d), that were trained from the initial one."""
     points = coordinates(local_models - initial)
-    first = with_more(examples, len(points))
+    first, against = with_more(examples, len(points)), opposed(points)
     found = []
     for number in range(PROJECTIONS):
         projected = projection(points, seed, number)
-        told = None if examples is None else examples[first]
-        own = cluster(projected[first], examples=told)
-        found.append(_of_all(own, projected, first))
-    labels, trimmed, own = found[most_agreeing([(pair[0], pair[1]) for pair in found])]
-    return _in_full(local_models, labels, trimmed, own)
+        found.append(_in_two_passes(cluster, projected, first, against, examples))
+    return _in_full(local_models, found[most_agreeing(found)])
 
 
 def coordinates(updates: Array) -> Array:
@@ -76,34 +77,77 @@ def projection(points: Array, seed: int, number: int) -> Array:
     return points @ random.standard_normal((points.shape[1], DIMENSION)) / np.sqrt(DIMENSION)
 
 
-def most_agreeing(groupings: list[tuple[Labels, Mask]]) -> int:
-    """Which of these labels, with those that belong nowhere, agrees best with the others."""
+def most_agreeing(groupings: Sequence[Clustering]) -> int:
+    """Which of these groupings agrees best with the others; who is trimmed belongs to nobody."""
     together = []
-    for labels, trimmed in groupings:
-        own = np.where(trimmed, -1 - np.arange(len(labels)), labels)
+    for found in groupings:
+        own = np.where(found.trimmed, -1 - np.arange(len(found.labels)), found.labels)
         together.append(own[:, None] == own)
     agreement = [sum(int((one == other).sum()) for other in together) for one in together]
     return int(np.argmax(agreement))
 
 
-def with_more(examples: Labels | None, m: int) -> Labels:
-    """The clients that are clustered first: all, unless some have far fewer examples.
+def with_more(examples: Labels | None, m: int) -> Mask:
+    """The clients that are clustered first, shape (m,): all, unless some have far fewer examples.
 
     Who does not say how many it has counts as one with as many as most.
     """
     if examples is None or not (examples > 0).any():
-        return np.arange(m)
+        return np.ones(m, dtype=bool)
     examples = np.where(examples > 0, examples, np.median(examples[examples > 0]))
     if np.quantile(examples, 0.1) >= _UNEVEN * np.median(examples):
-        return np.arange(m)
-    return np.flatnonzero(examples >= np.quantile(examples, _FEW))
+        return np.ones(m, dtype=bool)
+    enough: Mask = examples >= np.quantile(examples, _FEW)
+    return enough
 
 
-def _of_all(found: Clustering, points: Array, first: Labels) -> tuple[Labels, Mask, Clustering]:
-    """Labels of all points, and who belongs nowhere, from the clusters of the first ones."""
+def opposed(points: Array) -> Mask:
+    """Whose update points away from most; nobody's, if these are half of all.
+
+    What all clusters have in common is much of an update. Its opposite is so far from all of them
+    that beside it they look alike.
+    """
+    away: Mask = points @ np.median(points, axis=0) < 0
+    return away & (2 * away.sum() < len(away))
+
+
+def _in_two_passes(
+    cluster: Cluster, points: Array, first: Mask, against: Mask, examples: Labels | None
+) -> Clustering:
+    """The clusters of the first points, then those of the points that belong to none of them.
+
+    Those against most belong to none.
+    """
+
+    def of(rows: Mask) -> Clustering:
+        return cluster(points[rows], examples=None if examples is None else examples[rows])
+
+    first = first & ~against
+    found = of(first)
     labels, trimmed = explained_by(points, found.centres)
+    trimmed |= against
     labels[first], trimmed[first] = found.labels, found.trimmed
-    return labels, trimmed, found
+    centres, radii = found.centres, found.radius
+    if first.all() or trimmed.sum() < _FEWEST:
+        return _grouping(labels, trimmed, centres, radii, found)
+    more = of(trimmed)
+    if np.isfinite(more.radius).all():
+        rows = np.flatnonzero(trimmed)
+        labels[rows], trimmed[rows] = len(centres) + more.labels, more.trimmed
+        centres, radii = np.vstack([centres, more.centres]), np.append(radii, more.radius)
+    return _grouping(labels, trimmed, centres, radii, found)
+
+
+def _grouping(
+    labels: Labels, trimmed: Mask, centres: Array, radii: Array, found: Clustering
+) -> Clustering:
+    new = len(centres) - found.k
+    return replace(
+        found, labels=labels, trimmed=trimmed, centres=centres, radius=radii,
+        history=labels[None], noise=None, scale=None,
+        suspect=found.suspect + (None,) * new if found.suspect else (),
+        stretched=found.stretched + (False,) * new if found.stretched else (),
+    )  # fmt: skip
 
 
 def explained_by(points: Array, centres: Array) -> tuple[Labels, Mask]:
@@ -117,25 +161,15 @@ def explained_by(points: Array, centres: Array) -> tuple[Labels, Mask]:
     return labels, share < _EXPLAINED
 
 
-def _in_full(models: Array, labels: Labels, trimmed: Mask, found: Clustering) -> Clustering:
+def _in_full(models: Array, found: Clustering) -> Clustering:
     """The clusters with the means of their members' models as centres, and balls around these."""
     centres, radii = [], []
     for k in range(found.k):
-        own = models[(labels == k) & ~trimmed].astype(np.float64)
+        own = models[(found.labels == k) & ~found.trimmed].astype(np.float64)
         centre = np.median(own, axis=0) if np.isinf(found.radius[k]) else own.mean(axis=0)
         centres.append(centre)
         radii.append(
             found.radius[k] if np.isinf(found.radius[k])
             else np.linalg.norm(own - centre, axis=1).max()
         )  # fmt: skip
-    return Clustering(
-        labels=labels,
-        centres=np.array(centres),
-        trimmed=trimmed,
-        radius=np.array(radii),
-        history=labels[None],
-        iterations=found.iterations,
-        stopped=found.stopped,
-        suspect=found.suspect,
-        stretched=found.stretched,
-    )
+    return replace(found, centres=np.array(centres), radius=np.array(radii))

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from tagma.strategies.clustering import density
+from tagma.strategies.clustering import Clustering, density
 from tagma.strategies.clustering.reduced import (
     coordinates,
     explained_by,
     most_agreeing,
+    opposed,
     projection,
     reduced,
     with_more,
@@ -66,12 +67,38 @@ def test_projections_follow_from_the_seed_and_their_number():
     assert not np.array_equal(projection(points, 1, 0), projection(points, 1, 1))
 
 
+def grouping(labels, trimmed=()):
+    labels = np.array(labels)
+    out = np.isin(np.arange(len(labels)), trimmed)
+    k = labels.max() + 1
+    return Clustering(labels, np.zeros((k, 1)), out, np.ones(k), labels[None], 0, "by hand")
+
+
 def test_the_grouping_that_agrees_with_most_is_taken():
-    nobody = np.zeros(4, dtype=bool)
-    pairs, all_alike = np.array([0, 0, 1, 1]), np.zeros(4, dtype=int)
-    assert most_agreeing([(all_alike, nobody), (pairs, nobody), (1 - pairs, nobody)]) == 1
-    outside = np.array([True, False, False, False])
-    assert most_agreeing([(pairs, outside), (pairs, nobody), (pairs, nobody)]) == 1
+    assert most_agreeing([grouping([0] * 4), grouping([0, 0, 1, 1]), grouping([1, 1, 0, 0])]) == 1
+    outside = grouping([0, 0, 1, 1], trimmed=[0])
+    assert most_agreeing([outside, grouping([0, 0, 1, 1]), grouping([0, 0, 1, 1])]) == 1
+
+
+def test_who_points_away_from_most_is_opposed_but_never_half_of_all():
+    points = np.array([[1.0, 1], [1, -1], [1, 0], [-1, 0]])
+    assert opposed(points).tolist() == [False, False, False, True]
+    assert not opposed(np.array([[1.0], [-1.0]])).any()
+
+
+def test_opposed_clients_are_clusters_of_their_own_or_outside():
+    labels, initial, models, examples = trained()
+    for flipped in (6, 2):
+        sent = models.copy()
+        sent[:flipped] = initial - 4 * (models[:flipped] - initial)
+        found = reduced(density, sent, initial, examples, seed=0)
+        honest = np.arange(24) >= flipped
+        assert not found.trimmed[honest].any()
+        assert (
+            len(set(zip(labels[honest].tolist(), found.labels[honest].tolist(), strict=True))) == 2
+        )
+        apart = found.trimmed | ~np.isin(found.labels, found.labels[honest])
+        assert apart[:flipped].all()
 
 
 @pytest.mark.parametrize(
@@ -81,13 +108,13 @@ def test_the_grouping_that_agrees_with_most_is_taken():
         ([40, 41, 42, 38], [0, 1, 2, 3]),
         ([0, 0, 0, 0], [0, 1, 2, 3]),
         ([40, 0, 41, 40], [0, 1, 2, 3]),  # who does not say how many it has, has as many as most
-        ([80, 10, 60, 70], [0, 3]),
+        ([80, 10, 60, 70], [0, 2, 3]),
         ([80, 10, 0, 60], [0, 2, 3]),
     ],
 )
 def test_those_with_far_fewer_examples_come_second(examples, first):
     told = None if examples is None else np.array(examples)
-    assert with_more(told, 4).tolist() == first
+    assert np.flatnonzero(with_more(told, 4)).tolist() == first
 
 
 def test_a_centre_explains_a_point_that_goes_a_third_of_the_way_to_it():
