@@ -33,7 +33,17 @@ from tagma.client.stacked_examples import StackedExamples
 from tagma.client.stacked_training import train_stack
 from tagma.client.training import LocalTraining, personalisation_of, training_of
 from tagma.errors import FederationError
-from tagma.exchange import CHOICE, FIT, GRADIENT, PROXIMAL, SMOOTHNESS, TRAIN, Replies, Request
+from tagma.exchange import (
+    CHOICE,
+    FIT,
+    GRADIENT,
+    HALF,
+    PROXIMAL,
+    SMOOTHNESS,
+    TRAIN,
+    Replies,
+    Request,
+)
 from tagma.layout import Named
 from tagma.rng import stream
 from tagma.settings import Settings
@@ -238,7 +248,10 @@ class StackedClients:
         clients = part.clients.tolist()
         randoms = [stream(self._seed, "training", c, round_number) for c in clients]
         proximal = request.settings.get(PROXIMAL, 0.0)
-        self._trained(self._train, part.examples, received, randoms, into, proximal)
+        examples = part.examples
+        if half := int(request.settings.get(HALF, 0)):
+            examples = StackedExamples(self._task, [data.half(half) for data in examples.data])
+        self._trained(self._train, examples, received, randoms, into, proximal)
 
     def _trained(
         self,

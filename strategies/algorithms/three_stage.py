@@ -16,14 +16,21 @@ import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.exchange import FIT, NO_MODEL, Replies, Request, rows_of
-from tagma.strategies.aggregation import Aggregator, Memory, trimmed_mean, with_spectral_filter
+from tagma.exchange import FIT, HALF, NO_MODEL, Replies, Request, rows_of
+from tagma.strategies.aggregation import (
+    Aggregator,
+    Memory,
+    centered_clipping,
+    trimmed_mean,
+    with_spectral_filter,
+)
 from tagma.strategies.aggregation.pre.with_running_clip import with_running_clip
 from tagma.strategies.aggregation.pre.with_spectral_filter import FACTOR, REMOVABLE
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.local_models import is_same_model
 from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.clustering import Clustering
+from tagma.strategies.screening.benefit import LIMIT, Differences, differences, likeness
 from tagma.strategies.screening.confinement import Confinement
 from tagma.strategies.screening.placement import place
 from tagma.strategies.screening.reply_check import DEFAULTS, Limits
@@ -75,6 +82,14 @@ class Clustered:
     """How far the models may go; None: anywhere."""
     contradiction: str | None = None
     """What cannot be while fewer than half of the clients are Byzantine, if it happened."""
+    differences: Differences | None = None
+    """How clients differed in their clusters on the first half of their data, if they are asked."""
+    judged: bool = False
+    """Whether it is known if clusters help."""
+    likeness: float | None = None
+    """How alike these differences were on both halves; None: not known."""
+    single: bool = False
+    """Whether all have one model, because clusters do not help."""
 
     def __post_init__(self) -> None:
         """A state that was read from a file may be anything."""
@@ -119,6 +134,22 @@ class Clustered:
             contradiction=contradiction,
         )
 
+    def with_one_model(self, model: Array) -> "Clustered":
+        """The same with all clients in one cluster without a ball, and nobody in quarantine."""
+        alone, first = np.zeros(len(self.clients), dtype=np.int64), self.joined == 1
+        nobody = np.zeros(len(self.clients), dtype=bool)
+        found = replace(
+            self.clustering,
+            labels=alone[first], trimmed=nobody[first], history=alone[first][None],
+            centres=model[None].astype(np.float64), radius=np.array([np.inf]),
+            suspect=(), stretched=(), stopped="one model: clients differ within clusters, too",
+        )  # fmt: skip
+        return replace(
+            self,
+            labels=alone, trimmed=nobody, clustering=found, models=model[None],
+            standing=Standing.new(nobody), memories=(), weights=None, single=True,
+        )  # fmt: skip
+
     def row_of(self, client: int) -> int | None:
         """The row of a client, or None if it is not known."""
         row = int(np.searchsorted(self.clients, client))
@@ -160,6 +191,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         factor: Annotated[float, Gt(0)] = FACTOR,
         removable: Annotated[float, Ge(0), Lt(1)] = REMOVABLE,
         of_changes: bool = False,
+        where_helpful: bool = False,
         confined: bool = False,
         weights: Literal["equal", "examples"] = "equal",
         limits: Limits = DEFAULTS,
@@ -172,6 +204,8 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             aggregate = with_spectral_filter(aggregate, factor=factor, removable=removable)
         self._aggregate = aggregate
         self._of_changes = of_changes
+        self._where_helpful = where_helpful
+        self._single = centered_clipping
         self._confined = confined
         self._weights = weights
         self._step = optimiser
@@ -193,7 +227,19 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         which = state.clustered.labels_of(clients)
         placed = which != NO_MODEL
         models = state.clustered.models
-        return self._step.request(clients[placed], models, which[placed])
+        half = self._half(state)
+        settings = {HALF: float(half)} if half else None
+        return self._step.request(clients[placed], models, which[placed], settings)
+
+    def _half(self, state: ThreeStageState) -> int:
+        """Which half of their examples clients train on, to see if clusters help; 0: on all."""
+        if not self._where_helpful or state.clustered is None or state.clustered.judged:
+            return 0
+        return 1 if state.clustered.differences is None else 2
+
+    def everyone(self, state: ThreeStageState, round_number: int) -> bool:
+        """All clients say whether clusters help."""
+        return self._half(state) > 0
 
     def learn(self, state: ThreeStageState, request: Request, replies: Replies) -> ThreeStageState:
         """Stage II after the first round, stage III after every other."""
@@ -202,7 +248,25 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             if state.clustered is None
             else self._optimise(state.clustered, replies)
         )
+        if state.clustered is not None and self._half(state):
+            after = self._judged(state, after, replies)
         return replace(state, clustered=after)
+
+    def _judged(self, state: ThreeStageState, after: Clustered, replies: Replies) -> Clustered:
+        """The same with what this half says; one model instead, if clusters do not help."""
+        assert state.clustered is not None
+        labels = state.clustered.labels_of(replies.clients)
+        counts = self.counted(state, replace(state, clustered=after), replies.clients)
+        changes = replies.vectors - state.clustered.models[labels]
+        found = differences(replies.clients[counts], changes[counts], labels[counts])
+        if after.differences is None:
+            return replace(after, differences=found)
+        alike = likeness(after.differences, found)
+        after = replace(after, differences=None, judged=True, likeness=alike)
+        if alike is None or alike <= LIMIT:
+            return after
+        model = state.initial + self._single(after.local_models - state.initial).estimate
+        return after.with_one_model(model.astype(after.models.dtype))
 
     def _grouped(self, initial: Array, replies: Replies) -> Clustered:
         """Stage II."""
@@ -253,7 +317,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         contradiction = state.contradiction
         if contradiction is None and contradicts(~standing.counts):
             contradiction = OUT_IN_STAGE_THREE
-        aggregate = self._aggregate
+        aggregate = self._single if state.single else self._aggregate
         if contradiction is not None:
             aggregate = partial(trimmed_mean, beta=_ASSUMED)
         for cluster in np.unique(labels[counts]):

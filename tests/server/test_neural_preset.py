@@ -56,3 +56,16 @@ def test_four_rotations_are_found_and_sleepers_do_no_harm(tmp_path):
     assert metrics["ari"] == 1
     assert len(metrics["clusters"]) == 4
     assert metrics["accuracy"]["mean"] > 0.75
+
+
+def test_clients_with_few_classes_each_get_one_model_on_every_engine(tmp_path):
+    skewed = ["task.clusters_by=none", "task.clusters=1", "task.split=dirichlet", "task.alpha=0.1"]
+    own = ["preset=tagma", "task=rotated_digits", "task.clients=12", "rounds=3", *skewed]
+    found = []
+    for engine in ("vectorised", "inprocess"):
+        settings = compose([*own, "attack=none", "evaluate_every=0", f"engine={engine}"])
+        run_here(settings, tmp_path / engine, lambda event: None)
+        found.append(read_metrics(tmp_path / engine))
+    assert [metrics["clustering"]["chosen"] for metrics in found] == ["one model"] * 2
+    assert found[0]["clustering"]["likeness"] == pytest.approx(found[1]["clustering"]["likeness"])
+    assert found[0]["accuracy"]["mean"] == pytest.approx(found[1]["accuracy"]["mean"], abs=0.01)
