@@ -134,6 +134,11 @@ class Clustered:
             contradiction=contradiction,
         )
 
+    def with_reason(self, why: str) -> "Clustered":
+        """The same with more words on what became of the clusters."""
+        said = f"{self.clustering.stopped}; {why}"
+        return replace(self, clustering=replace(self.clustering, stopped=said))
+
     def with_one_model(self, model: Array) -> "Clustered":
         """The same with all clients in one cluster without a ball, and nobody in quarantine."""
         alone, first = np.zeros(len(self.clients), dtype=np.int64), self.joined == 1
@@ -142,7 +147,7 @@ class Clustered:
             self.clustering,
             labels=alone[first], trimmed=nobody[first], history=alone[first][None],
             centres=model[None].astype(np.float64), radius=np.array([np.inf]),
-            suspect=(), stretched=(), stopped="one model: clients differ within clusters, too",
+            suspect=(), stretched=(),
         )  # fmt: skip
         return replace(
             self,
@@ -263,10 +268,15 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             return replace(after, differences=found)
         alike = likeness(after.differences, found)
         after = replace(after, differences=None, judged=True, likeness=alike)
-        if alike is None or alike <= LIMIT:
+        if alike is None:
             return after
+        if alike <= LIMIT:
+            return after.with_reason(f"within them clients are alike ({alike:.2f} <= {LIMIT})")
         model = state.initial + self._single(after.local_models - state.initial).estimate
-        return after.with_one_model(model.astype(after.models.dtype))
+        one = after.with_one_model(model.astype(after.models.dtype))
+        return one.with_reason(
+            f"but one model: clients differ within them, too ({alike:.2f} > {LIMIT})"
+        )
 
     def _grouped(self, initial: Array, replies: Replies) -> Clustered:
         """Stage II."""
