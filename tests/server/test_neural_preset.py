@@ -69,3 +69,19 @@ def test_clients_with_few_classes_each_get_one_model_on_every_engine(tmp_path):
     assert [metrics["clustering"]["chosen"] for metrics in found] == ["one model"] * 2
     assert found[0]["clustering"]["likeness"] == pytest.approx(found[1]["clustering"]["likeness"])
     assert found[0]["accuracy"]["mean"] == pytest.approx(found[1]["accuracy"]["mean"], abs=0.01)
+
+
+SAID = [
+    "clustering=density", "aggregation=mean", "strategy.quarantine=true",
+    "strategy.reply_check=true", "strategy.spectral_filter=true", "strategy.confined=true",
+    "strategy.weights=examples", "usual.step=auto", "usual.ridge=auto",
+]  # fmt: skip
+"""What docs/beyond.md says that the preset is."""
+
+
+@pytest.mark.parametrize("task", [["attack=infiltrate"], ["optimiser=local", "attack=sign_flip"]])
+def test_linear_tasks_have_the_preset_as_it_was_to_the_last_bit(task, run_small):
+    preset, said = run_small("preset=tagma", *task), run_small(*SAID, *task)
+    assert preset["estimation_error_per_round"] == said["estimation_error_per_round"]
+    assert preset["clustering"] == said["clustering"]
+    assert preset["clustering"]["chosen"] is None
