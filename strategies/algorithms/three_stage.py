@@ -32,6 +32,7 @@ from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.benefit import LIMIT, Differences, differences, likeness
 from tagma.strategies.screening.confinement import Confinement
+from tagma.strategies.screening.few_replies import few_that_oppose
 from tagma.strategies.screening.placement import place
 from tagma.strategies.screening.reply_check import DEFAULTS, Limits
 from tagma.strategies.screening.reply_weights import reply_weights, room_by
@@ -100,6 +101,8 @@ class Clustered:
             raise ValueError("its arrays do not fit together")
         if self.clustering.centres.shape != (k, d) or len(self.memories) not in (0, k):
             raise ValueError("its clusters do not fit its models")
+        if self.differences is not None and self.differences.rows.shape[1] != d:
+            raise ValueError("its differences do not fit its models")
         if int((self.joined == 1).sum()) != len(self.clustering.labels):
             raise ValueError("its clusters are not those of the clients that joined first")
 
@@ -251,7 +254,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         after = (
             self._grouped(state.initial, replies)
             if state.clustered is None
-            else self._optimise(state.clustered, replies)
+            else self._optimise(state.initial, state.clustered, replies)
         )
         if state.clustered is not None and self._half(state):
             after = self._judged(state, after, replies)
@@ -310,7 +313,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
                 models[cluster] = initial + change.estimate
         return models
 
-    def _optimise(self, state: Clustered, replies: Replies) -> Clustered:
+    def _optimise(self, initial: Array, state: Clustered, replies: Replies) -> Clustered:
         rows = np.searchsorted(state.clients, replies.clients)
         labels, updates = state.labels[rows], replies.vectors
         received = state.models[labels]
@@ -321,6 +324,9 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             return Answers(rows, labels, received, state.local_models[rows], directions, room)
 
         counts, standing = self._screening.judge(state.standing, rows, answers)
+        if self._of_changes:
+            claimed = state.local_models[rows] - initial
+            counts = counts & ~few_that_oppose(updates - received, claimed, labels, counts)
         models = state.models.copy()
         memories = list(state.memories or (None,) * len(models))
         bounds, judges = state.confinement, ~standing.quarantined[rows]

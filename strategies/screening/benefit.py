@@ -31,6 +31,11 @@ class Differences:
     rows: Array
     """Shape (r, d)."""
 
+    def __post_init__(self) -> None:
+        """One that was read from a file may be anything."""
+        if self.rows.ndim != 2 or self.clients.shape != self.rows.shape[:1]:
+            raise ValueError("differences of clients do not fit the clients")
+
 
 def differences(clients: Labels, changes: Array, labels: Labels) -> Differences:
     """The changes at length 1, minus the mean of the other clients of the cluster. Cost O(r d)."""
