@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -49,7 +49,7 @@ from tagma.rng import stream
 from tagma.settings import Settings
 from tagma.step_size import AUTO, step_of
 from tagma.strategies.replies import usable_metrics
-from tagma.tasks.stack import is_stackable
+from tagma.tasks.stack import Stackable, is_stackable
 from tagma.tasks.task import Data, WithBuffers, layout_of
 
 _log = logging.getLogger("tagma")
@@ -250,7 +250,8 @@ class StackedClients:
         proximal = request.settings.get(PROXIMAL, 0.0)
         examples = part.examples
         if half := int(request.settings.get(HALF, 0)):
-            examples = StackedExamples(self._task, [data.half(half) for data in examples.data])
+            halves = [data.half(half) for data in examples.data]
+            examples = StackedExamples(cast(Stackable, self._task), halves)
         self._trained(self._train, examples, received, randoms, into, proximal)
 
     def _trained(
