@@ -52,7 +52,7 @@ def reduced(
     found = []
     for number in range(PROJECTIONS):
         projected = projection(points, seed, number)
-        found.append(_in_two_passes(cluster, projected, first, against, examples))
+        found.append(_in_two_passes(cluster, points, projected, first, against, examples))
     return _in_full(local_models, found[most_agreeing(found)])
 
 
@@ -112,28 +112,36 @@ def opposed(points: Array) -> Mask:
 
 
 def _in_two_passes(
-    cluster: Cluster, points: Array, first: Mask, against: Mask, examples: Labels | None
+    cluster: Cluster,
+    points: Array,
+    projected: Array,
+    first: Mask,
+    against: Mask,
+    examples: Labels | None,
 ) -> Clustering:
-    """The clusters of the first points, then those of the points that belong to none of them.
+    """The clusters of the first clients, then those of the clients that belong to none of them.
 
-    Those against most belong to none.
+    Those against most belong to none. Which cluster explains the others is seen without projection.
     """
 
     def of(rows: Mask) -> Clustering:
-        return cluster(points[rows], examples=None if examples is None else examples[rows])
+        return cluster(projected[rows], examples=None if examples is None else examples[rows])
 
-    first = first & ~against
+    known, first = first | against, first & ~against
     found = of(first)
-    labels, trimmed = explained_by(points, found.centres)
+    rows = np.flatnonzero(first)
+    members = [rows[(found.labels == k) & ~found.trimmed] for k in range(found.k)]
+    labels, trimmed = explained_by(points, np.array([points[own].mean(axis=0) for own in members]))
     trimmed |= against
     labels[first], trimmed[first] = found.labels, found.trimmed
     centres, radii = found.centres, found.radius
-    if first.all() or trimmed.sum() < _FEWEST:
+    left = trimmed & known  # of those with few examples none makes a cluster
+    if first.all() or left.sum() < _FEWEST:
         return _grouping(labels, trimmed, centres, radii, found)
-    more = of(trimmed)
+    more = of(left)
     if np.isfinite(more.radius).all():
-        rows = np.flatnonzero(trimmed)
-        labels[rows], trimmed[rows] = len(centres) + more.labels, more.trimmed
+        rows = np.flatnonzero(left)[~more.trimmed]  # others stay with the nearest of the first
+        labels[rows], trimmed[rows] = len(centres) + more.labels[~more.trimmed], False
         centres, radii = np.vstack([centres, more.centres]), np.append(radii, more.radius)
     return _grouping(labels, trimmed, centres, radii, found)
 
@@ -151,12 +159,16 @@ def _grouping(
 
 
 def explained_by(points: Array, centres: Array) -> tuple[Labels, Mask]:
-    """The centre that is nearest to each point, and whether it explains too little of it."""
+    """The centre in whose direction each point is most, and whether it explains too little of it.
+
+    Directions are from the middle of the centres. The nearest centre would be a short one for all
+    that are noisy.
+    """
     middle = centres.mean(axis=0) if len(centres) > 1 else np.zeros_like(centres[0])
     away, ways = points - middle, centres - middle
     squares = np.maximum(np.einsum("ij,ij->i", ways, ways), np.finfo(np.float64).tiny)
     along = away @ ways.T
-    labels = (squares - 2 * along).argmin(axis=1)
+    labels = (along / np.sqrt(squares)).argmax(axis=1)
     share = along[np.arange(len(points)), labels] / squares[labels]
     return labels, share < _EXPLAINED
 
