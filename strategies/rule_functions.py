@@ -39,7 +39,7 @@ from tagma.strategies.aggregation.side_information import declared
 from tagma.strategies.model_rows import model_rows, plain
 from tagma.strategies.numerics.row_blocks import LARGEST
 
-_FROM_USER = ("weights", "reference")
+_FROM_USER = ("weights", "reference", "origin")
 
 
 def on_models(function: Callable[..., Aggregate | Mixed]) -> Callable[..., Any]:
@@ -58,8 +58,9 @@ def on_models(function: Callable[..., Aggregate | Mixed]) -> Callable[..., Any]:
         stacked = model_rows(models)
         if checked.get("weights") is not None:
             checked["weights"] = plain(checked["weights"])
-        if checked.get("reference") is not None:
-            checked["reference"] = stacked.row_of(checked["reference"])
+        for key in ("reference", "origin"):
+            if checked.get(key) is not None:
+                checked[key] = stacked.row_of(checked[key])
         try:
             found = function(stacked.rows, **checked)
         except ValueError as problem:

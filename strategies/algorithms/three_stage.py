@@ -235,6 +235,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
                 weights=_uneven(state.weights, rows[own]),
                 reference=replies.reference_for(cluster),
                 memory=memories[cluster],
+                origin=self._step.origin(models[cluster]),
             )
             model = self._step(models[cluster], found.estimate, replies.told_by(own))
             if bounds is not None:

@@ -47,9 +47,11 @@ def with_spectral_filter(
         weights: Array | None = None,
         reference: Array | None = None,
         memory: Memory | None = None,
+        origin: Array | None = None,
     ) -> Aggregate:
         given: Given = {
             "clients": clients, "weights": weights, "reference": reference, "memory": memory,
+            "origin": origin,
         }  # fmt: skip
         if len(updates) < _FEWEST:
             return apply(aggregate, updates, given)

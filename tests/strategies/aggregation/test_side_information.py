@@ -418,7 +418,7 @@ def test_a_plain_function_is_an_aggregator():
     rows = rows_of(5)
     everything = {
         "clients": np.arange(5), "weights": np.arange(5) + 1.0, "reference": rows[0],
-        "memory": {"a": rows},
+        "memory": {"a": rows}, "origin": rows[1],
     }  # fmt: skip
     assert set(everything) == set(NAMES)
     middle = (rows.min(axis=0) + rows.max(axis=0)) / 2
