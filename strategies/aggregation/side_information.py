@@ -13,7 +13,7 @@ A rule is handed those that it declares as keyword-only parameters, checked here
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,8 +21,12 @@ from tagma.arrays import Array, Labels
 from tagma.strategies.numerics.row_blocks import Rows
 
 NAMES = ("clients", "weights", "reference", "memory", "origin")
+LAYERS = "layers"
+"""What a rule may declare as well: the numbers of entries of the model's arrays, in their order.
+They are the same in every round, so they are given when the rule is made."""
 _PER_ROW = ("clients", "weights")
 _VECTORS = ("reference", "origin")
+_NEEDS = "needs_beside_the_rows"
 _LEAST = 1e-150
 """Of the largest weight; less is counted as this, so that no claim makes the others vanish."""
 
@@ -40,6 +44,25 @@ def declared(function: Callable[..., Any]) -> frozenset[str]:
     return frozenset(
         name for name in NAMES if name in parameters and parameters[name].kind is only_by_name
     )
+
+
+Needing = TypeVar("Needing", bound=Callable[..., Any])
+
+
+def needs(*names: str) -> Callable[[Needing], Needing]:
+    """Marks a rule that is no use without some of the five, such as a reference."""
+
+    def mark(function: Needing) -> Needing:
+        setattr(function, _NEEDS, names)
+        return function
+
+    return mark
+
+
+def needed(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Those of the five that a rule is no use without."""
+    names: tuple[str, ...] = getattr(getattr(function, "func", function), _NEEDS, ())
+    return names
 
 
 def checked(given: Given, m: int, dim: int) -> Given:

@@ -32,8 +32,8 @@ def signguard(
     largest group by the shares of positive, zero and negative entries, found by mean shift; of
     equally large groups, the one nearest to the median of the shares. All entries are counted, not
     a random tenth of them as in the paper, so that the same rows give the same answer. Made for
-    gradients; models are measured from their `origin`. Breakdown point 1/2 in length; in direction, none
-    is proven. Cost O(m d) and O(m^2).
+    gradients; models are measured from their `origin`. Breakdown point 1/2 in length; in direction,
+    none is proven. Cost O(m d) and O(m^2).
     """
     lengths = norms(updates)
     median = float(np.median(lengths))

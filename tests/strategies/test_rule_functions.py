@@ -14,7 +14,7 @@ from tagma import rules
 from tagma.choices import choices
 from tagma.errors import TagmaError
 from tagma.strategies.model_rows import model_rows
-from tests.strategies.aggregation.aggregators import ALL, PRE
+from tests.strategies.aggregation.aggregators import ALL, PRE, UPDATES
 
 M, SHAPE, D = 12, (3, 2), 8
 ROWS = np.random.default_rng(5).normal(size=(M, D)).astype(np.float32) + 3
@@ -43,7 +43,7 @@ def vector(state):
 
 def test_every_choice_of_a_run_is_a_function():
     assert set(rules.__all__) == {*choices("aggregation"), *PRE}
-    assert {*ALL, *PRE} == set(rules.__all__)
+    assert {*ALL, *UPDATES, *PRE} == set(rules.__all__)
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
