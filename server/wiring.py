@@ -46,7 +46,7 @@ def algorithm_of(settings: Settings) -> Algorithm[Any]:
         "strategy",
         without_useless_checks(settings),
         cluster=_cluster_clients(settings) if _wants(strategy, "cluster") else None,
-        aggregate=_aggregator(settings, strategy),
+        aggregate=_aggregator(settings),
         optimiser=build("optimiser", settings.choice("optimiser")),
         seed=settings.seed,
         **_truth_for_the_oracle(settings),
@@ -54,11 +54,11 @@ def algorithm_of(settings: Settings) -> Algorithm[Any]:
     return algorithm
 
 
-def _aggregator(settings: Settings, strategy: Callable[..., Any]) -> Aggregator:
+def _aggregator(settings: Settings) -> Aggregator:
     """The rule; an error where it needs data of the server, and this run's has none."""
     task = task_of(settings)
     has_data = isinstance(task, WithServerData) and task.server_data() is not None
-    without = () if has_data and strategy is not Oracle else ("reference",)
+    without = () if has_data else ("reference",)
     return aggregator_of(settings.choice("aggregation"), layout_of(task).sizes, without)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator, Memory
-from tagma.strategies.aggregation.origin import from_origin, measures_from_origin
+from tagma.strategies.aggregation.origin import from_origin, marked, measures_from_origin
 from tagma.strategies.aggregation.pre.pre_aggregator import PreAggregator
 from tagma.strategies.aggregation.rule import (
     apply,
@@ -64,7 +64,9 @@ def with_pre_aggregators(before: Sequence[PreAggregator], aggregate: Aggregator)
         result = of_all(replace(result, kept=None, weights=own), number, used)
         return without_removed(result, len(updates), usable)
 
-    return from_origin(composed) if any(map(measures_from_origin, before)) else composed
+    if any(map(measures_from_origin, before)):
+        return from_origin(composed)
+    return marked(composed) if measures_from_origin(aggregate) else composed
 
 
 def _mixed(step: PreAggregator, rows: Rows, given: Given) -> tuple[Rows, Given]:
