@@ -58,10 +58,10 @@ def fldetector(
     A client's update is predicted from its last one: g + H (w - w_last), with the Hessian H that
     L-BFGS finds in the last `window` aggregates. Its score is the mean of its last `window`
     distances from that, each as a share of the round's. Where the gap statistic says that the
-    scores, of `window` rounds each, are several groups, the greater of two is suspected and left
-    out. Without `clients` there is no history, and this is the mean. Breakdown point: none in the
-    first window + 2 rounds, nor against clients that lie in the same way all the time; made for
-    steps of one size. Cost O(m d + window d), and d numbers kept per client.
+    scores of all known clients, of `window` rounds each, are several groups, the greater of two is
+    suspected and left out. Without `clients` there is no history, and this is the mean. Breakdown
+    point: none in the first window + 2 rounds, nor against clients that lie in the same way all the
+    time; made for steps of one size. Cost O(m d + window d), and d numbers kept per client.
     """
     m = len(updates)
     if clients is None:
@@ -72,7 +72,7 @@ def fldetector(
     scores -= 1  # new clients have zeros before, unknown after
     known = odd >= 0
     scores[places[known]] = np.hstack([scores[places[known], 1:], odd[known, None]])
-    suspected = _suspected(scores[places])
+    suspected = _suspected(scores)[places]
     result = mean_of(updates, np.flatnonzero(~suspected), weights)
     _, last, _ = joined(past.clients, past.updates, clients)
     _, seen, _ = joined(past.clients, past.seen, clients)
