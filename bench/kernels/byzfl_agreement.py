@@ -24,7 +24,7 @@ from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import console
 from tagma.strategies import aggregation as ours
 
-_ABOUT = """byzfl's aggregators and attacks beside ours: the largest differences on the same vectors.
+_ABOUT = """byzfl's aggregators and attacks beside ours: largest differences on the same vectors.
 
 Needs byzfl, anywhere on PYTHONPATH: pip install --no-deps --target FOLDER byzfl==0.0.11
   PYTHONPATH=FOLDER tagma bench agreement

@@ -59,5 +59,5 @@ def test_without_byzfl_it_is_one_clear_line(monkeypatch):
         raise ImportError("byzfl is not installed")
 
     monkeypatch.setattr(byzfl_agreement, "byzfl_module", absent)
-    with pytest.raises(TagmaError, match="no byzfl .*--help"):
+    with pytest.raises(TagmaError, match=r"no byzfl .*--help"):
         main([])
