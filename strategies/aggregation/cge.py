@@ -2,7 +2,7 @@
 
 from tagma.arrays import Array
 from tagma.strategies.aggregation.aggregate import Aggregate, mean_of
-from tagma.strategies.aggregation.origin import from_origin
+from tagma.strategies.aggregation.from_origin import from_origin
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
 from tagma.strategies.numerics.nearest_rows import smallest

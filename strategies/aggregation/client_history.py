@@ -15,10 +15,12 @@ CLIENTS = "clients"
 def remembered(memory: Memory, name: str, shape: tuple[int | None, ...]) -> Array:
     """An array of a memory; a `ValueError` unless it is finite and of this shape, None: any."""
     array = memory.get(name)
-    fits = array is not None and np.ndim(array) == len(shape)
-    if fits:
-        fits = all(want in (None, have) for want, have in zip(shape, np.shape(array), strict=True))
-    if array is None or not fits or not np.isfinite(array).all():
+    fits = array is not None and array.ndim == len(shape) and np.isfinite(array).all()
+    if (
+        array is None
+        or not fits
+        or any(want not in (None, have) for want, have in zip(shape, array.shape, strict=True))
+    ):
         sizes = ", ".join("any" if size is None else str(size) for size in shape)
         raise ValueError(f"memory: a finite array {name!r} of shape ({sizes}) is needed")
     return array

@@ -7,8 +7,8 @@ from annotated_types import Ge
 
 from tagma.arrays import Array, Mask
 from tagma.strategies.aggregation.aggregate import Aggregate, Memory, reweighted
+from tagma.strategies.aggregation.from_origin import from_origin
 from tagma.strategies.aggregation.norm_clipping import with_noise
-from tagma.strategies.aggregation.origin import from_origin
 from tagma.strategies.aggregation.pre.clipping import clip_factors
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.cosines import cosines

@@ -15,7 +15,7 @@ from tagma.strategies.aggregation.client_history import (
     remembered,
     rounds_of,
 )
-from tagma.strategies.aggregation.origin import from_origin
+from tagma.strategies.aggregation.from_origin import from_origin
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.lbfgs_product import lbfgs_product
 from tagma.strategies.numerics.row_blocks import Rows

@@ -4,7 +4,7 @@ import numpy as np
 
 from tagma.arrays import Array
 from tagma.strategies.aggregation.aggregate import Aggregate
-from tagma.strategies.aggregation.origin import from_origin
+from tagma.strategies.aggregation.from_origin import from_origin
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.aggregation.side_information import needs
 from tagma.strategies.numerics.cosines import cosines_with

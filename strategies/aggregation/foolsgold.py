@@ -13,7 +13,7 @@ from tagma.strategies.aggregation.client_history import (
     known_clients,
     remembered,
 )
-from tagma.strategies.aggregation.origin import from_origin
+from tagma.strategies.aggregation.from_origin import from_origin
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.cosines import cosines
 from tagma.strategies.numerics.row_blocks import Rows

@@ -8,7 +8,7 @@ from annotated_types import Ge, Le
 from tagma.arrays import Array
 from tagma.counts import floor_of
 from tagma.strategies.aggregation.aggregate import Aggregate
-from tagma.strategies.aggregation.origin import from_origin
+from tagma.strategies.aggregation.from_origin import from_origin
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.row_blocks import Rows, usual_width
 

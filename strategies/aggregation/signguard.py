@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from tagma.arrays import Array, Mask
 from tagma.strategies.aggregation.aggregate import Aggregate, reweighted
-from tagma.strategies.aggregation.origin import from_origin
+from tagma.strategies.aggregation.from_origin import from_origin
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.row_blocks import Rows
 from tagma.strategies.numerics.row_norms import norms

@@ -17,7 +17,7 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.errors import SettingError
 from tagma.exchange import Replies, Request
 from tagma.strategies.aggregation import Aggregator, median
-from tagma.strategies.aggregation.origin import measures_from_origin
+from tagma.strategies.aggregation.from_origin import measures_from_origin
 from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.algorithms.three_stage import ThreeStage, ThreeStageState
 from tagma.strategies.clustering import Clustering

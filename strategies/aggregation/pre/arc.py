@@ -3,7 +3,7 @@
 import numpy as np
 
 from tagma.arrays import Array
-from tagma.strategies.aggregation.origin import marked
+from tagma.strategies.aggregation.from_origin import marked
 from tagma.strategies.aggregation.pre.clipping import clip_factors
 from tagma.strategies.aggregation.pre.pre_aggregator import pre_rule
 from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count

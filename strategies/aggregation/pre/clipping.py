@@ -6,7 +6,7 @@ import numpy as np
 from annotated_types import Gt
 
 from tagma.arrays import Array
-from tagma.strategies.aggregation.origin import marked
+from tagma.strategies.aggregation.from_origin import marked
 from tagma.strategies.aggregation.pre.pre_aggregator import pre_rule
 from tagma.strategies.numerics.row_blocks import Rows
 from tagma.strategies.numerics.row_norms import norms

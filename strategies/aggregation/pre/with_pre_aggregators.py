@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator, Memory
-from tagma.strategies.aggregation.origin import from_origin, marked, measures_from_origin
+from tagma.strategies.aggregation.from_origin import from_origin, marked, measures_from_origin
 from tagma.strategies.aggregation.pre.pre_aggregator import PreAggregator
 from tagma.strategies.aggregation.rule import (
     apply,

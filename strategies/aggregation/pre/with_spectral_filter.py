@@ -7,8 +7,8 @@ from annotated_types import Ge, Gt, Lt
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator, Memory
+from tagma.strategies.aggregation.from_origin import marked, measures_from_origin
 from tagma.strategies.aggregation.iterative_filtering import iterative_filtering
-from tagma.strategies.aggregation.origin import marked, measures_from_origin
 from tagma.strategies.aggregation.rule import apply, as_aggregator, rule
 from tagma.strategies.aggregation.side_information import Given, restricted
 from tagma.strategies.numerics.parameter_validation import checker

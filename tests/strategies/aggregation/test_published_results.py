@@ -59,6 +59,12 @@ def test_norm_clipping_bounds_what_a_boosted_update_does(boost):
     assert np.linalg.norm(ours.mean(boosted).estimate - without) > boost / 12
 
 
+def test_without_a_radius_norm_clipping_cuts_to_the_median_length():
+    rows = np.array([[1.0, 0.0], [0.0, 2.0], [-30.0, 0.0]])
+    found = ours.norm_clipping(rows, radius=None).estimate
+    assert found == pytest.approx([(1 - 2) / 3, 2 / 3])
+
+
 def test_its_noise_is_another_one_every_round_and_the_same_for_the_same_seed():
     rule = partial(ours.norm_clipping, noise=0.1)
     first, second = played(rule, lambda _: honest_updates(5), 2)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tagma.arrays import Array
-from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator
+from tagma.strategies.aggregation.aggregate import Aggregate
 from tagma.strategies.aggregation.rule import as_floats
 from tagma.strategies.aggregation.side_information import checked
 from tagma.strategies.numerics.row_blocks import Rows
@@ -34,7 +34,7 @@ def marked(function: Marked) -> Marked:
     return function
 
 
-def from_origin(function: Callable[..., Aggregate]) -> Aggregator:
+def from_origin(function: Callable[..., Aggregate]) -> Callable[..., Aggregate]:
     """The same aggregator, of the rows' differences from `origin`. Cost O(m d) more with one."""
 
     @wraps(function)
