@@ -105,6 +105,17 @@ def test_a_reference_is_a_model():
     assert vector(rules.monna(states(rows), fraction=0.4)).mean() < 4
 
 
+def test_an_origin_is_the_model_that_clients_started_from():
+    start, towards = np.full(D, 5.0), np.full(D, 6.0)
+    models = states(ROWS - 3 + 0.1 + start)
+    found = rules.fltrust(models, reference=states([towards])[0], origin=states([start])[0])
+    expected = rules.fltrust(ROWS - 3 + 0.1, reference=np.ones(D)) + start
+    np.testing.assert_allclose(vector(found), expected, rtol=1e-4)
+    layered = rules.lasa(models, origin=states([start])[0])  # by the arrays of the state_dicts
+    flat = rules.lasa(ROWS - 3 + 0.1)
+    assert not np.allclose(vector(layered) - start, flat, atol=1e-3)
+
+
 def test_records_of_flower():
     record = rules.median([ArrayRecord(state) for state in states()])
     assert isinstance(record, ArrayRecord)
