@@ -345,6 +345,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
                 weights=_uneven(state.weights, rows[own]),
                 reference=_from(origin, replies.reference_for(cluster)),
                 memory=memories[cluster],
+                origin=self._step.origin(models[cluster]),
             )
             estimate = found.estimate if origin is None else origin + found.estimate
             model = self._step(models[cluster], estimate, replies.told_by(own))

@@ -96,6 +96,11 @@ ALGORITHMS = {
     "sampled": ["sampling.fraction=0.5"],
     "sampled fedavg": ["strategy=fedavg", "sampling.fraction=0.3"],
     "fedavg, garbage": ["strategy=fedavg", "attack=garbage"],
+    "fedavg, history": ["strategy=fedavg", "aggregation=foolsgold", "sampling.fraction=0.5"],
+    "fedavg, predictions": ["strategy=fedavg", "aggregation=fldetector", "aggregation.window=1",
+                            "sampling.fraction=0.7"],
+    "fedavg, noise": ["strategy=fedavg", "aggregation=flame"],
+    "ifca, history": ["strategy=ifca", "strategy.k=2", "aggregation=foolsgold"],
     "ifca, garbage": ["strategy=ifca", "strategy.k=2", "attack=garbage", "sampling.fraction=0.5"],
 }  # fmt: skip
 
