@@ -95,7 +95,8 @@ class FederationCell:
 
     def run(self) -> dict[str, Any]:
         """Run the federation in a folder of its own, which is gone in the end."""
-        logging.getLogger("flwr").setLevel(logging.ERROR)
+        for name in ("flwr", "tagma.strategies"):  # what a round has to say is in its metrics
+            logging.getLogger(name).setLevel(logging.ERROR)
         adopt(self.settings)
         started = datetime.now(UTC).isoformat(timespec="seconds")
         wall, cpu = time.perf_counter(), time.process_time()
