@@ -27,7 +27,7 @@ from tagma.strategies.replies import NOT_FINITE, Rejection
 from tagma.strategies.round_outcome import Round
 from tagma.strategies.sampling import sample
 
-_log = logging.getLogger("tagma")
+_log = logging.getLogger("tagma.strategies")
 _FIRST = 1
 _NAMED = 10
 _WANTED = {FIT: "local models", INTRODUCE: "introductions"}
