@@ -52,6 +52,7 @@ def test_its_settings_are_checked(tmp_path):
 
 SECTIONS = {
     "## Local attacks": "local",
+    "## Attacks with a goal": "backdoor",
     "## Omniscient attacks": "omniscient",
     "## Attacks on the clustering": "on_clustering",
     "## Adaptive attacks": "adaptive",
