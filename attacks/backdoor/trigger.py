@@ -16,7 +16,7 @@ Cells = NDArray[np.bool_]
 
 
 def patch(shape: tuple[int, ...], size: int, feature: int, features: int = 1) -> Cells:
-    """The cells of the trigger: a square of so many pixels a side, or features from `feature` on."""
+    """The cells of the trigger: a square of `size` pixels a side, or features from `feature` on."""
     cells = np.zeros(shape, dtype=bool)
     if len(shape) == 1:
         if feature + features > shape[0]:

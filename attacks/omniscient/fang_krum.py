@@ -6,8 +6,8 @@ lambda begins at an upper bound,
 
     lambda^2 = min_i S_i / ((m - 2 b - 1) d),   plus   max_i ||x_i|| / sqrt(d),
 
-S_i the sum of the squared distances of honest update i to its m - b - 2 nearest honest ones, x_i its
-progress, b Byzantine clients of m, and halves it until Krum chooses the forged update, or it is
+S_i the sum of the squared distances of honest update i to its m - b - 2 nearest honest ones, x_i
+its progress, b Byzantine clients of m, and halves it until Krum chooses the forged update, or it is
 below 1e-5. Cost O(m^2 d).
 """
 

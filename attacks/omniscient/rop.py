@@ -7,9 +7,9 @@ honest ones, so that nothing of them is clipped, and to a side where no honest u
     centre + scale r (cos(angle) a / ||a|| + sin(angle) p / ||p||),
 
 r the median distance of the honest updates from the centre, a their mean's way from it, and p minus
-the honest standard deviations without what of them is along a: orthogonal to a, and on the same side
-in every round. With trained models the aggregate of the round before is the received model. Nobody
-sees that of gradients: there the centre is 0, and a the honest mean.
+the honest standard deviations without what of them is along a: orthogonal to a, and on the same
+side in every round. With trained models the aggregate of the round before is the received model.
+Nobody sees that of gradients: there the centre is 0, and a the honest mean.
 """
 
 from math import cos, radians, sin

@@ -17,6 +17,7 @@ import numpy as np
 from tagma.arrays import Array, Labels, Mask
 from tagma.exchange import FIT, NO_MODEL, Replies, Request, rows_of
 from tagma.strategies.aggregation import Aggregator, Memory, trimmed_mean, with_spectral_filter
+from tagma.strategies.aggregation.rule_verdicts import watched
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.local_models import is_same_model
 from tagma.strategies.algorithms.server_step import ServerStep
@@ -159,7 +160,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
     ) -> None:
         self._cluster = cluster
         self._tells_examples = "examples" in inspect.signature(cluster).parameters
-        self._aggregate = with_spectral_filter(aggregate) if spectral_filter else aggregate
+        self._aggregate = watched(with_spectral_filter(aggregate) if spectral_filter else aggregate)
         self._confined = confined
         self._weights = weights
         self._step = optimiser
