@@ -44,13 +44,13 @@ def parts_of(cells: Cells, count: int) -> list[Cells]:
 def stamped(inputs: Inputs, cells: Cells, value: float) -> Inputs:
     """Copies with this value in the cells."""
     found = inputs.copy()
-    found.reshape(len(found), -1)[:, cells.ravel()] = value
+    found.reshape(len(found), cells.size)[:, cells.ravel()] = value
     return found
 
 
 def blended(inputs: Inputs, pattern: Inputs, alpha: float) -> Inputs:
     """(1 - alpha) times the inputs + alpha times the pattern."""
-    mixed = (1 - alpha) * inputs.reshape(len(inputs), -1) + alpha * pattern.ravel()
+    mixed = (1 - alpha) * inputs.reshape(len(inputs), pattern.size) + alpha * pattern.ravel()
     return mixed.reshape(inputs.shape).astype(inputs.dtype)
 
 
