@@ -141,8 +141,9 @@ class LocalForgers:
 
 def noted(attack: LocalAttack, honest: Array, sent: Array | None, view: LocalView) -> Array:
     """What an attack remembers of a round, of which nothing is part of the replies."""
-    usual = sent is None or sent.shape != honest.shape
-    return np.array(attack.note(honest, honest if usual else sent, view))
+    if sent is None or sent.shape != honest.shape:
+        sent = honest
+    return np.array(attack.note(honest, sent, view))
 
 
 def failure_of(problem: BaseException) -> Failure:
