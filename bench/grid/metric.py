@@ -26,7 +26,8 @@ def with_metric(plan: Plan, points: Sequence[GridPoint]) -> Plan:
     tasks = list({_kind(one): one for one in every}.values())
     # What clients would measure, had the grid asked for it, unless the user does not want that.
     asked = not any(key_of(text) == "evaluate" for text in plan.common)
-    possible = _shared([_ways(one, asked or one.evaluate) for one in tasks])
+    ways = [_ways(one, asked or one.evaluate) for one in tasks]
+    possible = _shared(ways)
     if all(true_clusters(task_of(one)) is not None for one in tasks):
         possible += CLUSTERING
     known = [_ways(one, one.evaluate) for one in tasks]
@@ -36,7 +37,8 @@ def with_metric(plan: Plan, points: Sequence[GridPoint]) -> Plan:
     if metric is None:
         raise TagmaError("bench.metric: these cells have no score in common; compare them apart")
     # Cells whose attack has no goal have no success rate, and no place in what is ranked by it.
-    possible += [name for name in scores if name.startswith(SUCCESS) and name not in possible]
+    rates = (name for own in ways for name in own if name.startswith(SUCCESS))
+    possible += dict.fromkeys(name for name in rates if name not in possible)
     if metric not in possible:
         raise SettingError("bench.metric", metric, f"must be one of {', '.join(possible)}")
     for axis in plan.axes:
