@@ -76,7 +76,7 @@ def _try(task: Task, phase: Phase, clients: Mask, works: tuple[str, str], seed: 
     truth = task.truth()
     if truth is not None:
         groups = np.maximum(truth.labels, 0)
-        updates = random.standard_normal((truth.k, size))[groups]
+        updates = random.standard_normal((max(truth.k, 1), size))[groups]
         for number in rounds:
             shown = _federation_view(updates, groups, clients, number, works[number > 1], random)
             sent = _check(attack.forge(shown))

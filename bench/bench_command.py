@@ -33,6 +33,10 @@ _BENCHES = {
         "attacks with the worst parameters that a search finds, against one defence",
     ),
     "byzfl": ("speed.byzfl_speed", "cells of one global model per second, ours and byzfl's"),
+    "agreement": (
+        "kernels.byzfl_agreement",
+        "byzfl's aggregators and attacks beside ours, on the same vectors *",
+    ),
     "lbfgs": ("speed.lbfgs_speed", "SciPy's L-BFGS beside torch's, on the same gradients"),
     "threshold_graph": (
         "speed.threshold_graph_speed",

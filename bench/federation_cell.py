@@ -3,9 +3,10 @@
 import logging
 import platform
 import re
+import shutil
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -20,6 +21,7 @@ from tagma.launch.oracle_run import with_oracle
 from tagma.launch.run import check
 from tagma.launch.tracking.tracker import Tracked, tracked
 from tagma.plugins import build
+from tagma.server.checkpoint import can_be_resumed
 from tagma.server.results.run_folder import (
     CLUSTERS,
     HISTORY,
@@ -30,6 +32,7 @@ from tagma.server.results.run_folder import (
 )
 from tagma.settings import Settings, adopt, compose_seeds
 
+_CHECKPOINT_EVERY = 5
 _PICTURE = (METRICS, HISTORY, CLUSTERS, MODELS)
 """The files of a run that a picture of its clients is drawn from."""
 _PARTS = {
@@ -59,6 +62,8 @@ class FederationCell:
     """Its place on the axes of a grid, for a tracker."""
     tracked_in: Path | None = None
     """Where a tracker keeps its files."""
+    kept_in: Path | None = None
+    """Where a run of hours keeps its checkpoints until it is finished, to go on from them."""
 
     @classmethod
     def trials(cls, method: str, overrides: Sequence[str], seed: int, trials: int) -> list[Self]:
@@ -83,16 +88,20 @@ class FederationCell:
         """A hash of the resolved configuration alone."""
         return config_of_run(vars(self.settings))
 
+    @property
+    def run_folder(self) -> Path | None:
+        """The folder of an unfinished run that is to be kept."""
+        return self.kept_in and self.kept_in / self.key
+
     def run(self) -> dict[str, Any]:
-        """Run the federation in a temporary folder."""
+        """Run the federation in a folder of its own, which is gone in the end."""
         logging.getLogger("flwr").setLevel(logging.ERROR)
         adopt(self.settings)
         started = datetime.now(UTC).isoformat(timespec="seconds")
         wall, cpu = time.perf_counter(), time.process_time()
-        with TemporaryDirectory() as scratch:
-            folder = Path(scratch)
+        with self._work_folder() as folder:
             with self._tracked(folder) as tracking:
-                run_here(self.settings, folder, tracking.round)
+                run_here(self._going_on(folder), folder, tracking.round)
                 metrics = with_oracle(self.settings, read_metrics(folder))
                 write_metrics(folder, metrics)
                 tracking.end(metrics)
@@ -105,6 +114,22 @@ class FederationCell:
         }
         result = {"metrics": metrics, "provenance": versions(), "timing": timing}
         return result | {FILES: files} if self.picture else result
+
+    @contextmanager
+    def _work_folder(self) -> Iterator[Path]:
+        if self.run_folder is None:
+            with TemporaryDirectory() as scratch:
+                yield Path(scratch)
+        else:
+            yield self.run_folder
+            shutil.rmtree(self.run_folder)  # not where the run broke off
+
+    def _going_on(self, folder: Path) -> Settings:
+        """The settings, with checkpoints if the folder is kept, and from the last one on."""
+        if self.kept_in is None:
+            return self.settings
+        changed = {"checkpoint_every": _CHECKPOINT_EVERY, "resume": can_be_resumed(folder)}
+        return self.settings.model_copy(update=changed)
 
     def _tracked(self, folder: Path) -> AbstractContextManager[Tracked]:
         """The run under the tracker of its settings, by the name of its place on the axes."""

@@ -14,7 +14,7 @@ from tagma.client.solvers.solution import Solver
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.training import LocalTraining, personalisation_of, training_of
 from tagma.errors import FederationError, SettingError
-from tagma.exchange import CHOICE, FIT, GRADIENT, PERSONALISED, PROXIMAL, SMOOTHNESS, TRAIN
+from tagma.exchange import CHOICE, FIT, GRADIENT, HALF, PERSONALISED, PROXIMAL, SMOOTHNESS, TRAIN
 from tagma.layout import Named
 from tagma.rng import stream
 from tagma.settings import Settings
@@ -85,7 +85,7 @@ class LocalClient:
             return Answer(self._task.gradient(model, self.data), buffers)
         if work == TRAIN:
             trained = self._train(
-                self._task, model, self.data,
+                self._task, model, self.data.half(int(settings.get(HALF, 0))),
                 stream(self._seed, "training", self.number, round_number),
                 proximal=settings.get(PROXIMAL, 0.0), buffers=buffers,
             )  # fmt: skip

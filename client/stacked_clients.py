@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -35,13 +35,23 @@ from tagma.client.stacked_examples import StackedExamples
 from tagma.client.stacked_training import train_stack
 from tagma.client.training import LocalTraining, personalisation_of, training_of
 from tagma.errors import FederationError
-from tagma.exchange import CHOICE, FIT, GRADIENT, PROXIMAL, SMOOTHNESS, TRAIN, Replies, Request
+from tagma.exchange import (
+    CHOICE,
+    FIT,
+    GRADIENT,
+    HALF,
+    PROXIMAL,
+    SMOOTHNESS,
+    TRAIN,
+    Replies,
+    Request,
+)
 from tagma.layout import Named
 from tagma.rng import stream
 from tagma.settings import Settings
 from tagma.step_size import AUTO, step_of
 from tagma.strategies.replies import usable_metrics
-from tagma.tasks.stack import is_stackable
+from tagma.tasks.stack import Stackable, is_stackable
 from tagma.tasks.task import Data, layout_of
 
 _log = logging.getLogger("tagma")
@@ -237,7 +247,11 @@ class StackedClients:
         clients = part.clients.tolist()
         randoms = [stream(self._seed, "training", c, round_number) for c in clients]
         proximal = request.settings.get(PROXIMAL, 0.0)
-        self._trained(self._train, part.examples, received, randoms, into, proximal)
+        examples = part.examples
+        if half := int(request.settings.get(HALF, 0)):
+            halves = [data.half(half) for data in examples.data]
+            examples = StackedExamples(cast(Stackable, self._task), halves)
+        self._trained(self._train, examples, received, randoms, into, proximal)
 
     def _trained(
         self,

@@ -46,7 +46,7 @@ from tagma.server.results.run_folder import (
 )
 from tagma.server.results.settings_files import write_hydras
 from tagma.server.wiring import absence_of, algorithm_of, lets_choose, warnings_of, works_of
-from tagma.settings import Settings, compose, explain_outside
+from tagma.settings import Settings, compose, explain_outside, with_fitting_preset
 from tagma.tasks.task_choice import task_of
 
 _HELP = """tagma run [overrides]: one federation, from local models to a report.
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> None:
     arguments = run_arguments(arguments)
     if not any(argument.startswith("-") for argument in arguments):
         check(compose(arguments))
-    sys.argv = ["tagma run", *with_new_settings(arguments)]
+    sys.argv = ["tagma run", *with_new_settings(with_fitting_preset(arguments))]
     runs: list[EndedRun] = []
     several: list[Path] = []
 

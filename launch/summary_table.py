@@ -23,6 +23,9 @@ _MANY = 7
 """Columns beyond which cells stand close together, or 80 letters would not hold them."""
 _HAPPENED = {"kept_model": "clusters that kept their model", "tried_again": "rounds tried again"}
 _WHERE_ANY = ("excluded", "rejected", "loss", "error_bound", "suspect")
+_STRETCHED = """\
+stretched: spreads to some sides more than noise explains, so no bound holds; it
+may be two that are too close to tell apart, or hold Byzantine clients"""
 
 
 def print_summary(metrics: dict[str, Any]) -> None:
@@ -34,7 +37,7 @@ def print_summary(metrics: dict[str, Any]) -> None:
 def _clusters(metrics: dict[str, Any]) -> Table:
     losses = metrics["client_loss"] or [None] * len(metrics["clusters"])
     rows = [
-        cluster | {"number": k, "loss": loss, "suspect": "yes" if cluster["suspect"] else ""}
+        cluster | {"number": k, "loss": loss, "suspect": _doubt(cluster)}
         for k, (cluster, loss) in enumerate(zip(metrics["clusters"], losses, strict=True))
     ]
     more = len(rows) - SHOWN
@@ -47,11 +50,13 @@ def _clusters(metrics: dict[str, Any]) -> Table:
         *(() if known and found else ("loss",)), "error_bound", "suspect",
     ]  # fmt: skip
     keys = [key for key in keys if key not in _WHERE_ANY or any(row[key] for row in rows)]
+    notes = [f"the largest {SHOWN}; {more} more"] if more > 0 else []
+    notes += [_STRETCHED] if any(row["suspect"] == "stretched" for row in rows) else []
     padding = (0, 1 if len(keys) <= _MANY else 0)
     table = Table(
         title="Clusters" if _grouped(metrics) else "Models",
         title_justify="left", title_style="bold", padding=padding, caption_justify="left",
-        caption=f"the largest {SHOWN}; {more} more" if more > 0 else None,
+        caption="\n".join(notes) or None,
     )  # fmt: skip
     table.add_column("#", justify="right")
     names = {"byzantine": "Byzantine", "error_bound": "error\nbelow"}
@@ -61,6 +66,10 @@ def _clusters(metrics: dict[str, Any]) -> Table:
     for row in rows:
         table.add_row(str(row["number"]), *(show(row[key]) for key in keys))
     return table
+
+
+def _doubt(cluster: dict[str, Any]) -> str:
+    return "yes" if cluster["suspect"] else "stretched" if cluster.get("stretched") else ""
 
 
 def _scores(metrics: dict[str, Any]) -> Table:

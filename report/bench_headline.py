@@ -8,7 +8,7 @@ from tagma.report.bench_data import ALL, Bench
 from tagma.report.bench_figures import metric_name
 from tagma.report.bootstrap import Interval
 from tagma.report.leaderboard import RankedDefence
-from tagma.report.number_format import UNKNOWN, count, duration, shown
+from tagma.report.number_format import UNKNOWN, count, duration, percent, shown
 from tagma.report.run_headline import Figure
 from tagma.report.seed_swaps import LEAST_SEEDS
 
@@ -145,10 +145,14 @@ def terminal_lines(bench: Bench, standings: Sequence[RankedDefence]) -> list[str
         own = [one for one in standings if one.setting == setting][:_LINES]
         lines += [
             f"{one.rank:3}  {one.defence:{width}}  {shown(one.score.value):>9}"
-            f"{under_words(one, '  under ')}"
+            f"{under_words(one, '  under ')}{_success_words(one)}"
             for one in own
         ]
     return lines
+
+
+def _success_words(one: RankedDefence) -> str:
+    return "" if one.success is None else f"; success up to {percent(one.success.value)}"
 
 
 def interval_words(one: Interval) -> str:

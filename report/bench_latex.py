@@ -44,33 +44,40 @@ def write_bench_latex(folder: Path) -> list[Path]:
 def _leaderboards(bench: Bench, standings: Sequence[RankedDefence]) -> Iterator[LatexTable]:
     for setting in bench.settings_varied:
         own = [one for one in standings if one.setting == setting]
+        empty = [""] * len(own)
         scores = aligned([_number(one.score.value) for one in own], [False] * len(own))
         columns = {
-            "rank": ("r", [str(one.rank) for one in own]),
-            "defence": ("l", [named(one.defence) for one in own]),
-            escaped(metric_name(bench)): ("r", scores),
-            "under": ("l", [escaped(under_words(one, "")) for one in own]),
+            "rank": ("r", [str(one.rank) for one in own], empty),
+            "defence": ("l", [named(one.defence) for one in own], empty),
+            escaped(metric_name(bench)): ("r", scores, [_interval(one.score) for one in own]),
+            "under": ("l", [escaped(under_words(one, "")) for one in own], empty),
         }
         if any(one.misclustering is not None for one in own):
-            columns["misclustered"] = ("r", [_share(one.misclustering) for one in own])
+            columns["misclustered"] = ("r", [_share(one.misclustering) for one in own], empty)
+        for title, rates in (
+            ("success", [one.success for one in own]),
+            ("false positives", [one.false_positive for one in own]),
+        ):
+            if any(rate is not None for rate in rates):
+                shares = [_share(None if rate is None else rate.value) for rate in rates]
+                between_them = ["" if rate is None else _interval(rate) for rate in rates]
+                columns[title] = ("r", shares, between_them)
+        spent = [one.cpu_seconds for one in own]
+        if any(seconds is not None for seconds in spent):
+            columns["CPU s"] = ("r", [UNKNOWN if s is None else shown(s) for s in spent], empty)
         for name in ("diverged", "failed"):
             if any(getattr(one, name) for one in own):
-                columns[name] = ("r", [str(getattr(one, name)) for one in own])
-        rest = [""] * (len(columns) - 3)
-        rows = [
-            line
-            for one, row in zip(
-                own, zip(*(c for _, c in columns.values()), strict=True), strict=True
-            )
-            for line in (row, ("", "", _interval(one.score), *rest))
-            if any(line)
-        ]
+                columns[name] = ("r", [str(getattr(one, name)) for one in own], empty)
+        above, beneath = (
+            zip(*(column[part] for column in columns.values()), strict=True) for part in (1, 2)
+        )
+        rows = [line for pair in zip(above, beneath, strict=True) for line in pair if any(line)]
         yield LatexTable(
             caption=f"Defences by their worst case: {_extreme(bench)} mean "
             f"{escaped(metric_name(bench))} over {_conditions(bench)}, beneath it its 95\\,\\% "
             f"interval of the basic bootstrap. {_provenance(bench, setting)}",
             label=label(bench.name, "leaderboard", setting),
-            columns="".join(kind for kind, _ in columns.values()),
+            columns="".join(kind for kind, *_ in columns.values()),
             head=tuple(columns),
             groups=(tuple(rows),),
         )

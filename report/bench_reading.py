@@ -20,6 +20,7 @@ from tagma.server.results.cluster_scores import CLUSTERING
 INDEX, TABLE = "bench.json", "table.csv"
 REFERENCE, GENERAL_REFERENCE = "error_without_byzantine", "without_byzantine"
 """The column of the reference runs, for the estimation error and for any other metric."""
+FALSE_POSITIVE = "false_positive"
 LONGEST = 100_000
 """Steps of a curve that are read."""
 ROLES = ("attack", "defence", "fraction")
@@ -46,7 +47,13 @@ def _bench(folder: Path, index: Mapping[str, Any]) -> Bench:
     metric = str(index.get("metric") or ERROR)
     better = {str(name): str(way) for name, way in (index.get("better") or {ERROR: "low"}).items()}
     reference = REFERENCE if metric == ERROR else GENERAL_REFERENCE
-    metrics = {metric, reference, *CLUSTERING, *map(str, index.get("metrics") or ())}
+    metrics = {
+        metric,
+        reference,
+        FALSE_POSITIVE,
+        *CLUSTERING,
+        *map(str, index.get("metrics") or ()),
+    }
     scores = [name for name in better if name not in CLUSTERING]
     curve = metric if metric in scores else next(iter(scores), ERROR)
     rows = csv_rows(folder / TABLE, required=True)

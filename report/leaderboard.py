@@ -51,6 +51,12 @@ class RankedDefence:
     """The largest mean over seeds."""
     times_reference: float | None
     """How many times the metric without Byzantine clients, in the worst condition."""
+    success: Interval | None
+    """The largest mean success rate of an attack with a goal, where one has."""
+    false_positive: Interval | None
+    """The largest mean share of the honest clients that it left out, where it judges any."""
+    cpu_seconds: float | None
+    """The median over its runs."""
 
     @property
     def tied(self) -> bool:
@@ -193,6 +199,9 @@ def _standing(
         left_out=left_out,
         misclustering=_worst_share(bench, cells),
         times_reference=_times_reference(bench, cells, worst, there),
+        success=_worst_rate(bench, cells, conditions, "attack_success"),
+        false_positive=_worst_rate(bench, cells, conditions, "false_positive"),
+        cpu_seconds=_median_cpu(cells),
     )
 
 
@@ -207,6 +216,22 @@ def _times_reference(
     if not known or not np.mean(known) > 0:
         return None
     return bench.sign * harms[worst] / float(np.mean(known))
+
+
+def _worst_rate(
+    bench: Bench, cells: Sequence[BenchCell], conditions: Sequence[str], name: str
+) -> Interval | None:
+    """The largest mean over seeds of a share that should be low, over all conditions."""
+    known = [cell for cell in cells if cell.done and bench.condition(cell) in conditions]
+    sample = bench.sample(known, conditions, lambda cell: cell.numbers.get(name))
+    if np.isnan(sample).all():
+        return None
+    return worst_interval(worst_mean(resampled_means(sample)), 0.0, 1.0)
+
+
+def _median_cpu(cells: Sequence[BenchCell]) -> float | None:
+    seconds = [cell.times["cpu_seconds"] for cell in cells if "cpu_seconds" in cell.times]
+    return float(np.median(seconds)) if seconds else None
 
 
 def _worst_share(bench: Bench, cells: Sequence[BenchCell]) -> float | None:

@@ -85,6 +85,8 @@ class Cluster:
     """Clients that failed the reply check."""
     suspect: str | None = None
     """Why its replies are not to be trusted."""
+    stretched: bool = False
+    """Its clients spread to some sides more than noise explains."""
 
 
 @dataclass(frozen=True)

@@ -224,6 +224,7 @@ def _clusters(metrics: Mapping[str, Any]) -> tuple[Cluster, ...]:
             error_bound=_number(cluster.get("error_bound")),
             excluded=_whole(cluster.get("excluded")),
             suspect=_text(cluster.get("suspect")),
+            stretched=cluster.get("stretched") is True,
         )
         for cluster, loss, ends in zip(
             metrics.get("clusters") or (), losses, quartiles, strict=False

@@ -18,6 +18,7 @@ from tagma.server.screening_settings import notices_of_screening, without_useles
 from tagma.server.unused_settings import notices_of_names, notices_of_unused
 from tagma.settings import Settings
 from tagma.strategies.absence import Absence
+from tagma.strategies.aggregation import Aggregator
 from tagma.strategies.aggregation.pre.with_spectral_filter import REMOVABLE
 from tagma.strategies.algorithm_check import CheckedAlgorithm
 from tagma.strategies.algorithms.algorithm import Algorithm
@@ -28,7 +29,7 @@ from tagma.strategies.clustering.initial_labels import InitialLabels
 from tagma.strategies.clustering_choice import clustering_of
 from tagma.strategies.flower_algorithm import FlowerAlgorithm, flower_strategy
 from tagma.strategies.rule_choice import aggregator_of
-from tagma.tasks.task import layout_of, true_clusters
+from tagma.tasks.task import WithServerData, layout_of, true_clusters
 from tagma.tasks.task_choice import task_of
 
 _USUAL_TOLERANCE = 0.4
@@ -45,12 +46,20 @@ def algorithm_of(settings: Settings) -> Algorithm[Any]:
         "strategy",
         without_useless_checks(settings),
         cluster=_cluster_clients(settings) if _wants(strategy, "cluster") else None,
-        aggregate=aggregator_of(settings.choice("aggregation")),
+        aggregate=_aggregator(settings),
         optimiser=build("optimiser", settings.choice("optimiser")),
         seed=settings.seed,
         **_truth_for_the_oracle(settings),
     )
     return algorithm
+
+
+def _aggregator(settings: Settings) -> Aggregator:
+    """The rule; an error where it needs data of the server, and this run's has none."""
+    task = task_of(settings)
+    has_data = isinstance(task, WithServerData) and task.server_data() is not None
+    without = () if has_data else ("reference",)
+    return aggregator_of(settings.choice("aggregation"), layout_of(task).sizes, without)
 
 
 def _wants(strategy: Callable[..., Any], name: str) -> bool:

@@ -13,6 +13,7 @@ from tagma.plugins import build, settings_of
 from tagma.strategies.algorithms.three_stage import ClusterClients
 from tagma.strategies.clustering import Clusterer, Clustering, random_labels
 from tagma.strategies.clustering.initial_labels import InitialLabels
+from tagma.strategies.clustering.reduced import reduced
 
 PartlyCorrect = Callable[[int, float], InitialLabels]
 """From the number of clusters and the share of correct labels to initial labels."""
@@ -32,6 +33,11 @@ def clustering_of(
     `clients` is how many there will be, where that is known, and `partly_correct` gives what
     `init=partial` needs, where the truth is known.
     """
+    if "reduce" in config:
+        told = settings_of(_reduce_settings, "clustering", {"reduce": config["reduce"]}, {})
+        rest = {key: value for key, value in config.items() if key != "reduce"}
+        whole = clustering_of(rest, seed=seed, clients=clients)
+        return whole if told["reduce"] is None else _of_updates(rest, seed)
     if "init" not in config:  # a method that needs no initial labels, nor the number of clusters
         alone: Callable[..., Clustering] = build("clustering", config, examples=None)
         for key in ("k", "smallest"):
@@ -59,6 +65,22 @@ def clustering_of(
         return cluster(local_models, initial(numbers))
 
     return cluster_clients
+
+
+def _of_updates(config: Mapping[str, Any], seed: int) -> ClusterClients:
+    """The clustering of updates in few dimensions."""
+    alone: Callable[..., Clustering] = build("clustering", config, examples=None)
+
+    def by_updates(
+        numbers: Labels, local_models: Array, *, examples: Labels, initial: Array
+    ) -> Clustering:
+        return reduced(alone, local_models, initial, examples, seed)
+
+    return by_updates
+
+
+def _reduce_settings(*, reduce: Literal["projection"] | None) -> None:
+    """Whether updates are clustered in few dimensions instead of local models in all."""
 
 
 def _at_most(clients: int | None, key: str, value: int) -> None:

@@ -32,6 +32,8 @@ class ModelRows:
     """A row as a model; of the models that are marked, the buffers are joined."""
     models_of: Callable[[Array, Sequence[Mask]], Any]
     """Several rows as what the models came in: one array, or a list."""
+    layers: tuple[int, ...] | None = None
+    """How many entries of a row each array of a model has, where models have several."""
 
 
 def model_rows(models: Any) -> ModelRows:
@@ -125,6 +127,7 @@ def _of_mappings(models: Sequence[Mapping[str, Any]]) -> ModelRows:
         row_of=row_of,
         model_of=model_of,
         models_of=lambda rows, of: [model_of(*each) for each in zip(rows, of, strict=True)],
+        layers=layout.sizes,
     )
 
 

@@ -21,9 +21,14 @@ from tagma.strategies.aggregation import (
     cge,
     clipping,
     dnc,
+    flame,
+    fldetector,
+    fltrust,
+    foolsgold,
     geometric_median,
     iterative_filtering,
     krum,
+    lasa,
     mda,
     meamed,
     mean,
@@ -31,15 +36,17 @@ from tagma.strategies.aggregation import (
     monna,
     multi_krum,
     nnm,
+    norm_clipping,
+    rlr,
     signguard,
     smea,
     trimmed_mean,
 )
-from tagma.strategies.aggregation.side_information import declared
+from tagma.strategies.aggregation.side_information import LAYERS, declared
 from tagma.strategies.model_rows import model_rows, plain
 from tagma.strategies.numerics.row_blocks import LARGEST
 
-_FROM_USER = ("weights", "reference")
+_FROM_USER = ("weights", "reference", "origin")
 
 
 def on_models(function: Callable[..., Aggregate | Mixed]) -> Callable[..., Any]:
@@ -54,12 +61,13 @@ def on_models(function: Callable[..., Aggregate | Mixed]) -> Callable[..., Any]:
                 if key not in beside_rows:
                     raise SettingError(key, "...", f"{name} takes none")
                 given[key] = value
-        checked = settings_of(function, name, settings, given)
         stacked = model_rows(models)
+        checked = settings_of(function, name, settings, {**given, LAYERS: stacked.layers})
         if checked.get("weights") is not None:
             checked["weights"] = plain(checked["weights"])
-        if checked.get("reference") is not None:
-            checked["reference"] = stacked.row_of(checked["reference"])
+        for key in ("reference", "origin"):
+            if checked.get(key) is not None:
+                checked[key] = stacked.row_of(checked[key])
         try:
             found = function(stacked.rows, **checked)
         except ValueError as problem:
@@ -88,15 +96,16 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
     models = inspect.Parameter("models", inspect.Parameter.POSITIONAL_ONLY)
     _, *others = inspect.signature(function).parameters.values()
     return inspect.Signature([
-        models, *(each for each in others if each.name not in ("clients", "memory"))
+        models, *(each for each in others if each.name not in ("clients", "memory", LAYERS))
     ])  # fmt: skip
 
 
 FUNCTIONS = {
     function.__name__: on_models(function)
     for function in (
-        arc, bucketing, bulyan, caf, centered_clipping, cge, clipping, dnc, geometric_median,
-        iterative_filtering, krum, mda, meamed, mean, median, monna, multi_krum, nnm, signguard,
-        smea, trimmed_mean,
+        arc, bucketing, bulyan, caf, centered_clipping, cge, clipping, dnc, flame,
+        fldetector, fltrust, foolsgold, geometric_median, iterative_filtering, krum, lasa, mda,
+        meamed, mean, median, monna, multi_krum, nnm, norm_clipping, rlr, signguard, smea,
+        trimmed_mean,
     )
 }  # fmt: skip

@@ -30,6 +30,8 @@ SMOOTHNESS = "smoothness"
 setting of a request that asks for it."""
 PERSONALISED = "personalised_"
 """Before the name of a metric: measured after a few steps of the client's own from its model."""
+HALF = "half"
+"""The setting of local training on one half of the client's examples: 1 or 2."""
 PROXIMAL = "proximal"
 """The setting of local training with FedProx's pull towards the received model."""
 

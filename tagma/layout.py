@@ -69,7 +69,12 @@ class Layout:
     @cached_property
     def size(self) -> int:
         """The length d of the vector."""
-        return sum(part.size for part in self.parameters)
+        return sum(self.sizes)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The lengths of the arrays of which the vector is made."""
+        return tuple(part.size for part in self.parameters)
 
     @cached_property
     def nbytes(self) -> int:

@@ -43,6 +43,8 @@ RENAMED = {
     "spectral_filter": "strategy.spectral_filter",
 }
 """Keys of earlier versions, and what they are called now."""
+_TRAINED = {"solver": ".sgd.sgd", "optimiser": ".AverageModels"}
+"""What the targets of these groups end in, where clients train models."""
 _HYDRAS = ("hydra.searchpath",)
 _LOCK = Lock()
 _ADOPTED: "dict[tuple[str, ...], Settings]" = {}
@@ -152,9 +154,40 @@ def _composed(overrides: tuple[str, ...]) -> DictConfig:
             raise TagmaError(f"{text}: is called {new} now")
     with _LOCK, _own_hydra(), _not_too_deep():
         try:
-            return hydra_compose("config", with_new_settings(overrides))
+            return hydra_compose("config", with_new_settings(_with_fitting_preset(overrides)))
         except (HydraException, ValueError, OSError) as error:  # for a key that is empty or long
             raise explain(error, overrides) from None
+
+
+def with_fitting_preset(overrides: Sequence[str]) -> Sequence[str]:
+    """The same with the preset that fits the task, where the chosen one names another for it."""
+    with _LOCK, _own_hydra():
+        try:
+            return _with_fitting_preset(overrides)
+        except (HydraException, ValueError, OSError):  # which say more where all is composed
+            return overrides
+
+
+def _with_fitting_preset(overrides: Sequence[str]) -> Sequence[str]:
+    """The same with the preset that the chosen one names for clients that train models, if they do.
+
+    They do if round 1 is stochastic descent from the initial model and updates are trained models.
+    """
+    if all(key_of(text) != "preset" for text in overrides):
+        return overrides
+    config = hydra_compose("config", with_new_settings([t for t in overrides if _chooses(t)]))
+    instead = OmegaConf.select(config, "usual.trained")
+    if instead is None or not all(
+        str(OmegaConf.select(config, f"{group}.{TARGET}")).endswith(end)
+        for group, end in _TRAINED.items()
+    ):
+        return overrides
+    return [*(text for text in overrides if key_of(text) != "preset"), f"preset={instead}"]
+
+
+def _chooses(override: str) -> bool:
+    key = key_of(override)
+    return key in (*GROUPS, *_HYDRAS, "preset", "usual.trained") or key.endswith(f".{TARGET}")
 
 
 @contextmanager

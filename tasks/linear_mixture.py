@@ -112,10 +112,10 @@ class LinearMixture(ABC):
 
     def _draw(self, client: int, purpose: str, coefficients: Array) -> Data:
         random = stream(self.seed, purpose, client)
-        inputs = self._inputs(random)
+        inputs = self._inputs(client, random)
         return Data(inputs, self._targets(inputs @ coefficients, random))
 
-    def _inputs(self, random: np.random.Generator) -> Array:
+    def _inputs(self, client: int, random: np.random.Generator) -> Array:
         return random.standard_normal((self.samples, self.dim))
 
     def loss(self, model: Array, data: Data) -> float:

@@ -24,6 +24,12 @@ class Data:
     def __len__(self) -> int:
         return len(self.targets)
 
+    def half(self, which: int) -> "Data":
+        """Every second example, from the first or the second on; 0, or of less than two: all."""
+        if not which or len(self) < 2:
+            return self
+        return Data(self.inputs[which - 1 :: 2], self.targets[which - 1 :: 2])
+
 
 @dataclass(frozen=True)
 class Truth:

@@ -19,11 +19,13 @@ Row = dict[str, Any]
 COUNTS: Columns = dict.fromkeys(
     ("clusters_found", "replies_used", "replies_rejected", "suspects"), WHOLE
 )
+RATES: Columns = dict.fromkeys(("true_positive", "false_positive"), NUMBER)
+"""The shares of Byzantine and of honest clients that a defence left out."""
 PROVENANCE: Columns = dict.fromkeys(("config", "code", "version", "python", *LIBRARIES), TEXT)
 OUTCOME: Columns = {"seed": WHOLE, "status": TEXT, "reason": TEXT}
 RESERVED = frozenset(
     {"cell", "estimation_error", "oracle_error", "error_without_byzantine", *CLUSTERING}
-    | {"without_byzantine", *OUTCOME, *COUNTS, *PROVENANCE}
+    | {"without_byzantine", *OUTCOME, *COUNTS, *RATES, *PROVENANCE}
 )
 """The columns of every grid's table: no axis may have such a name, nor that of another score."""
 _TYPES = {TEXT: pa.string(), WHOLE: pa.int64(), NUMBER: pa.float64()}

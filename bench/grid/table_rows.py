@@ -15,6 +15,7 @@ from tagma.bench.grid.table_files import (
     NUMBER,
     OUTCOME,
     PROVENANCE,
+    RATES,
     TEXT,
     WHOLE,
     Columns,
@@ -33,7 +34,7 @@ TIMINGS: Columns = {
 ITERATIONS: Columns = {"cell": TEXT, "iteration": WHOLE, MISCLUSTERING: NUMBER}
 ERROR = "estimation_error"
 ORACLE = "oracle_error"
-NUMBERS = (ORACLE, *COUNTS)
+NUMBERS = (ORACLE, *COUNTS, *RATES)
 """What a gate may look at beside the scores."""
 
 
@@ -46,7 +47,7 @@ def table_columns(plan: Plan) -> Columns:
         own[axis.key] = NUMBER if numbers else TEXT
     beside = (*CLUSTERING, _oracle(plan), _reference(plan))
     scores = dict.fromkeys((*plan.scores, *beside), NUMBER)
-    return {"cell": TEXT} | own | OUTCOME | scores | COUNTS | PROVENANCE
+    return {"cell": TEXT} | own | OUTCOME | scores | COUNTS | RATES | PROVENANCE
 
 
 def round_columns(plan: Plan) -> Columns:
@@ -126,7 +127,7 @@ def iteration_rows(outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
 
 def numbers_of(metrics: Mapping[str, Any]) -> Row:
     """Scores and counts of a finished run."""
-    clusters = metrics["clusters"]
+    clusters, detection = metrics["clusters"], metrics.get("detection") or {}
     return {
         **{name: _value(name, score["value"]) for name, score in metrics["scores"].items()},
         **{name: metrics[name] for name in CLUSTERING},
@@ -135,6 +136,7 @@ def numbers_of(metrics: Mapping[str, Any]) -> Row:
         "replies_used": metrics["replies"]["used"],
         "replies_rejected": sum(metrics["replies"]["rejected"].values()),
         "suspects": sum(cluster["suspect"] is not None for cluster in clusters),
+        **{name: detection.get(name) for name in RATES},
     }
 
 

@@ -14,17 +14,21 @@ from tagma.bench.reproduce.beyond_rows import mean
 from tagma.bench.reproduce.beyond_settings import (
     ALPHAS,
     ATTACKS,
+    BENIGN,
     BOTH,
     CLUSTERS,
     CONSTANTS,
     CORRELATED,
     ERRORS,
     FEW_DIMENSIONS,
+    FEW_EXAMPLES,
     IMPOSTERS,
     LIMITS,
+    NEAR,
     NUMBERS,
     ORACLE,
     ORDINARY,
+    Settings,
 )
 from tagma.bench.reproduce.experiment import Experiment, Row
 from tagma.errors import TagmaError
@@ -35,58 +39,75 @@ _FEWER = 5
 
 
 def _cells(trials: int, seed: int, overrides: Sequence[str]) -> list[Cell]:
-    if overrides:
-        raise TagmaError(f"{overrides[0]}: this experiment has no settings to override")
-    cells: list[Cell] = []
+    chosen = _chosen(overrides)
     fewer = max(1, trials // _FEWER)
     attacked = [
         FederationCell.trials(label, (*_RUN, *settings), seed, fewer)
-        for label, settings in _runs().items()
+        for label, settings in (_runs() if "attacks" in chosen else {}).items()
     ]
+    cells: list[Cell] = []
     for trial in range(trials):
-        cells += _on_arrays(trial, seed + trial)
-        if trial < fewer:
-            cells += _with_changed_constants(trial, seed + trial)
-            cells += [own[trial] for own in attacked]
+        for part in chosen:
+            if part in _ON_ARRAYS and (part != "constants" or trial < fewer):
+                cells += [
+                    ArrayCell(label, trial, function, (*arguments, ("seed", seed + trial)))
+                    for label, (function, arguments) in _ON_ARRAYS[part].items()
+                ]
+        cells += [own[trial] for own in attacked if trial < fewer]
     return cells
 
 
-def _on_arrays(trial: int, seed: int) -> list[ArrayCell]:
-    module, own = "tagma.bench.experiments.beyond_trial", ("seed", seed)
-    clustering = [
-        ArrayCell(label, trial, f"{module}.clustering_trial", (("overrides", settings), own))
-        for label, settings in (CLUSTERS | NUMBERS | FEW_DIMENSIONS).items()
-    ]
-    estimation = [
-        ArrayCell(
-            label, trial, f"{module}.estimation_trial",
-            (("overrides", settings), ("rounds", 40 if label in CORRELATED else 20), own),
-        )
-        for label, settings in BOTH.items()
-    ]  # fmt: skip
-    imposters = [
-        ArrayCell(label, trial, f"{module}.imposter_trial", (("share", share), own))
-        for label, share in IMPOSTERS.items()
-    ]
-    ordinary = [
-        ArrayCell(
-            label, trial, "tagma.bench.experiments.ordinary_data.ordinary_trial", (*settings, own)
-        )
-        for label, settings in ORDINARY.items()
-    ]
-    return [*clustering, *estimation, *imposters, *ordinary]
+def _chosen(overrides: Sequence[str]) -> list[str]:
+    """All parts, or those that `parts=` names."""
+    if not overrides:
+        return list(PARTS)
+    name, _, listed = overrides[-1].partition("=")
+    if len(overrides) > 1 or name != "parts":
+        raise TagmaError(f"{overrides[0]}: this experiment has no settings to override but parts")
+    chosen = listed.strip("[]").split(",")
+    for part in chosen:
+        if part not in PARTS:
+            raise TagmaError(f"parts={part}: there is no such part; known: {', '.join(PARTS)}")
+    return chosen
 
 
-def _with_changed_constants(trial: int, seed: int) -> list[ArrayCell]:
-    module, own = "tagma.bench.experiments.constants_trial", ("seed", seed)
-    settings = CLUSTERS | NUMBERS
-    second = [
-        ArrayCell(
-            label, trial, f"{module}.stage_two_trial", (("overrides", settings[setting]), own)
-        )
-        for label, setting in CONSTANTS.items()
-    ]
-    return [*second, ArrayCell(LIMITS, trial, f"{module}.stage_three_trial", (own,))]
+_Trials = dict[str, tuple[str, tuple[tuple[str, Any], ...]]]
+"""A function by its dotted path, and its arguments, by label."""
+
+
+def _trials(function: str, arguments: Mapping[str, tuple[tuple[str, Any], ...]]) -> _Trials:
+    path = f"tagma.bench.experiments.{function}"
+    return {label: (path, own) for label, own in arguments.items()}
+
+
+def _given(settings: Settings) -> dict[str, tuple[tuple[str, Any], ...]]:
+    return {label: (("overrides", own),) for label, own in settings.items()}
+
+
+_ON_ARRAYS: dict[str, _Trials] = {
+    "errors": _trials(
+        "beyond_trial.estimation_trial",
+        {
+            label: (("overrides", own), ("rounds", 40 if label in CORRELATED else 20))
+            for label, own in BOTH.items()
+        },
+    ),
+    "clusters": _trials(
+        "beyond_trial.clustering_trial", _given(CLUSTERS | NUMBERS | FEW_DIMENSIONS)
+    ),
+    "imposters": _trials(
+        "beyond_trial.imposter_trial",
+        {label: (("share", share),) for label, share in IMPOSTERS.items()},
+    ),
+    "ordinary": _trials("ordinary_data.ordinary_trial", ORDINARY | NEAR | FEW_EXAMPLES),
+    "benign": _trials("ordinary_data.benign_trial", {BENIGN: ()}),
+    "constants": _trials(
+        "constants_trial.stage_two_trial",
+        _given({label: (CLUSTERS | NUMBERS)[own] for label, own in CONSTANTS.items()}),
+    )
+    | _trials("constants_trial.stage_three_trial", {LIMITS: ()}),
+}
+PARTS = (*_ON_ARRAYS, "attacks")
 
 
 def _runs() -> dict[str, tuple[str, ...]]:
@@ -118,6 +139,9 @@ def _measure(method: str, result: Mapping[str, Any]) -> list[Row]:
 
 
 def _draw(rows: Sequence[Row], path: Path) -> None:
+    """Only where both errors and attacks were measured."""
+    if not {*ERRORS, ORACLE} <= {row["method"] for row in rows}:
+        return
     errors = {
         name: [mean(rows, method, name) for method in ERRORS]
         for name in ("tagma", "paper", "oracle")
@@ -146,6 +170,9 @@ said. Errors are means over trials of max_k ||w_k - w*_k|| / sqrt(d). Correlated
 are whole federations with real messages; all other rows are the same algorithms on arrays.
 Imposters are honest programs on data whose coefficients are shifted by half as much as local models
 scatter. Constants are changed one at a time; clusters and K are those of the worst setting, the
-error is the worst over alpha = 0 to 0.4. Attacks and constants have {_FEWER} times fewer trials."""
+error is the worst over alpha = 0 to 0.4. Attacks and constants have {_FEWER} times fewer trials.
+A warning is a suspect cluster or a contradiction.
+
+parts=NAME,... runs only these: {", ".join(PARTS)}."""
     ),
 )

@@ -66,18 +66,42 @@ ATTACKS: Settings = {
 } | {INFILTRATE: ("attack=infiltrate", "attack.later=sign_flip")}  # fmt: skip
 ORACLE = "without the Byzantine clients"
 
+_DATA: dict[str, tuple[tuple[tuple[str, Any], ...], float]] = {
+    "n_i 30 to 500, d = 20": ((("dim", 20), ("samples", (30, 500))), 1.15),
+    "noise 1, 1, 2, 2, 4": ((("noises", (1, 1, 2, 2, 4)),), 1.1),
+    "noise 1, 1, 1, 1, 3.5": ((("noises", (1, 1, 1, 1, 3.5)),), 1.15),
+    "scales 1 to 100": ((("scales", (1, 100)),), 1.1),
+    "t with 3 degrees": ((("tails", 3),), 1.05),
+    "AR(1) with 0.9": ((("correlation", 0.9),), 1.05),
+    "logistic, d = 20, n = 500": (
+        (("logistic", True), ("dim", 20), ("samples", (500, 500))), 1.1,
+    ),
+    "K = 20, m = 400": ((("clusters", 20), ("clients", 400), ("rounds", 20)), 1.05),
+}  # fmt: skip
+_ALPHAS: dict[str, tuple[float, ...]] = {"K = 20, m = 400": (0.1, 0.3)}
+_EDGE: dict[str, tuple[tuple[str, Any], ...]] = {
+    "centres 4 deviations apart, d = 100": (("gap", 4), ("rounds", 20)),
+    "centres 4 deviations apart, d = 20": (("gap", 4), ("dim", 20), ("rounds", 20)),
+    "n = d = 100": (("samples", (100, 100)),),
+    "n = 100, d = 1000, K = 2, noise 0.1": (
+        ("samples", (100, 100)), ("dim", 1000), ("clusters", 2), ("noises", (0.1,)),
+        ("rounds", 10),
+    ),
+}  # fmt: skip
+
 ORDINARY: dict[str, tuple[tuple[str, Any], ...]] = {
     f"{label}, alpha = {alpha}": (*settings, ("alpha", alpha))
-    for label, settings in {
-        "n_i 30 to 500, d = 20": (("dim", 20), ("samples", (30, 500))),
-        "noise 1, 1, 2, 2, 4": (("noises", (1, 1, 2, 2, 4)),),
-        "noise 1, 1, 1, 1, 3.5": (("noises", (1, 1, 1, 1, 3.5)),),
-        "scales 1 to 100": (("scales", (1, 100)),),
-        "t with 3 degrees": (("tails", 3),),
-    }.items()
-    for alpha in (0, 0.3)
-}  # fmt: skip
-"""Data that are merely uneven."""
+    for label, (settings, _) in _DATA.items()
+    for alpha in _ALPHAS.get(label, (0, 0.3))
+}
+"""Data that are merely uneven, not round, or of many clusters."""
+AT_MOST = {label: limit for label, (_, limit) in _DATA.items()}
+"""Times the error without Byzantine clients that may be served there, whatever alpha."""
+NEAR = {label: settings for label, settings in _EDGE.items() if "apart" in label}
+"""Clusters that are hardly to be told apart."""
+FEW_EXAMPLES = {label: settings for label, settings in _EDGE.items() if "apart" not in label}
+"""No more examples than coefficients."""
+BENIGN = "60 varied federations"
 
 CONSTANTS = {f"constants of stage II, {label}": label for label in (CLUSTERS | NUMBERS)}
 LIMITS = "constants of stage III"

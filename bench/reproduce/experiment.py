@@ -35,6 +35,10 @@ class Experiment:
     """What a reader of the table should know, under the user's overrides."""
     heading: str = "the paper says"
     """Over the first column of the table."""
+    trials: int = 20
+    """How many, unless the user says."""
+    full: "Experiment | None" = None
+    """The same at the size of its authors, for hours of computing."""
 
 
 def runs(

@@ -1,4 +1,4 @@
-"""`tagma reproduce`: the paper's experiments, resumable, with figures and a table of claims."""
+"""`tagma reproduce`: experiments of the paper and of rivals, resumable, with figures and claims."""
 
 import argparse
 import os
@@ -15,6 +15,7 @@ from tagma import __version__
 from tagma.bench.cell_store import cells_folder
 from tagma.bench.reproduce.experiment import Experiment, Row
 from tagma.bench.reproduce.paper_claims import Claim, as_markdown
+from tagma.bench.reproduce.resumable_runs import kept, progress_by_rounds, progress_by_runs
 from tagma.bench.runner import run_cells
 from tagma.errors import TagmaError
 from tagma.escaping import TableWriter
@@ -22,6 +23,7 @@ from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.console import console, say, warn
 from tagma.launch.progress_bar import ProgressBar
 
+_RIVALS = ("ifca", "brifca", "werner")
 _NAMES = (
     "misclustering",
     "estimation",
@@ -31,18 +33,20 @@ _NAMES = (
     "k_clusters",
     "high_dimension",
     "beyond",
+    *_RIVALS,
 )
 
-_ABOUT = """The paper's experiments: figures, and a table of what it says and what we measure.
+_ABOUT = """Experiments of the paper and of rivals: figures, what they say and what we measure.
 
 {experiments}
 
-Writes NAME.csv (one row per trial, setting and method), NAME.svg, NAME.png and NAME.md (what the
-paper says, what we measure, whether it holds). Finished runs are kept in the folder: after an
+Writes NAME.csv (one row per trial, setting and method), NAME.svg, NAME.png and NAME.md (what they
+say, what we measure, whether it holds). Finished runs are kept in the folder: after an
 interruption only the missing ones run.
 
   tagma reproduce misclustering
-  tagma reproduce estimation --trials 5 attack.fraction=0.2     any setting of `tagma run`"""
+  tagma reproduce estimation --trials 5 attack.fraction=0.2     any setting of `tagma run`
+  tagma reproduce ifca task.data=FOLDER                         with the folder of MNIST's files"""
 
 
 def main(arguments: list[str]) -> None:
@@ -55,7 +59,12 @@ def main(arguments: list[str]) -> None:
     if options.name not in _NAMES:
         known = f"there is no such experiment; known: {', '.join(_NAMES)}"
         raise TagmaError(f"{options.name}: {known}")
-    reproduce(_experiment(options.name), options, options.overrides)
+    experiment = _experiment(options.name)
+    if options.full:
+        if experiment.full is None:
+            raise TagmaError(f"--full: {options.name} has one size only")
+        experiment = experiment.full
+    reproduce(experiment, options, options.overrides)
 
 
 def _command_line(name: str | None) -> CommandLine:
@@ -67,7 +76,11 @@ def _command_line(name: str | None) -> CommandLine:
     line = CommandLine("reproduce", _ABOUT.format(experiments=shown), overrides=True)
     default = "(default: %(default)s)"
     line.add_argument("name", metavar="NAME", help="the experiment")
-    line.add_argument("--trials", type=at_least(1), default=20, help=f"how many {default}")
+    usual = _experiment(name).trials if name else "20; of the rivals' tables 1 to 10"
+    line.add_argument("--trials", type=at_least(1), help=f"how many (default: {usual})")
+    line.add_argument(
+        "--full", action="store_true", help="at the authors' size, where that takes hours (ifca)"
+    )
     line.add_argument(
         "--seed", type=at_least(0), default=0, help=f"trial t has this plus t {default}"
     )
@@ -83,14 +96,18 @@ def reproduce(
     experiment: Experiment, options: argparse.Namespace, overrides: Sequence[str]
 ) -> None:
     """Run the cells that are missing, then write the table, the figure and the data."""
-    folder = Path(options.out or Path("outputs") / "reproduce" / experiment.name)
-    cells = experiment.cells(options.trials, options.seed, overrides)
-    kept = cells_folder(folder)
+    name = f"{experiment.name}_full" if options.full else experiment.name
+    folder = Path(options.out or Path("outputs") / "reproduce" / name)
+    trials = options.trials or experiment.trials
+    cells = experiment.cells(trials, options.seed, overrides)
+    finished = cells_folder(folder)
     with ProgressBar(experiment.name) as bar:
-        outcomes = run_cells(
-            cells, kept, workers=options.workers,
-            progress=lambda counts: bar.show(*counts.shown),
-        )  # fmt: skip
+        if options.full:
+            cells = long = kept(cells, folder / "unfinished")
+            progress = progress_by_rounds(bar, long)
+        else:
+            progress = progress_by_runs(bar)
+        outcomes = run_cells(cells, finished, workers=options.workers, progress=progress)
     failed = [outcome for outcome in outcomes if outcome.result is None]
     for outcome in failed:
         warn(f"{outcome.cell.method}, trial {outcome.cell.trial}: {outcome.error}")
@@ -102,7 +119,8 @@ def reproduce(
         if o.result is not None
         for row in experiment.measure(o.cell.method, o.result["metrics"])
     ]
-    command = ["tagma", "reproduce", experiment.name, "--trials", str(options.trials)]
+    command = ["tagma", "reproduce", experiment.name, "--trials", str(trials)]
+    command += ["--full"] if options.full else []
     command += ["--seed", str(options.seed), *overrides]
     made_by = f"`{shlex.join(command)}` with Tagma {__version__}"
     page = partial(
@@ -147,5 +165,6 @@ def _table(experiment: Experiment, claims: Sequence[Claim]) -> Table:
 
 
 def _experiment(name: str) -> Experiment:
-    experiment: Experiment = import_module(f"tagma.bench.reproduce.{name}").EXPERIMENT
+    module = f"rival_{name}" if name in _RIVALS else name
+    experiment: Experiment = import_module(f"tagma.bench.reproduce.{module}").EXPERIMENT
     return experiment

@@ -90,7 +90,7 @@ def _algorithm(overrides: Sequence[str], seed: int) -> Algorithm[Any]:
         "strategy",
         chosen,
         cluster=clustering_of(settings.choice("clustering"), seed=seed),
-        aggregate=aggregator_of(settings.choice("aggregation")),
+        aggregate=aggregator_of(settings.choice("aggregation"), without=("reference",)),
         optimiser=build("optimiser", settings.choice("optimiser")),
         seed=seed,
     )

@@ -45,7 +45,7 @@ class Robust(AlgorithmInFedAvgsPlace):
             raise SettingError("pre", pre, 'must be a list, such as ["nnm"]')
         chosen = compose([f"aggregation={rule}"]).choice("aggregation")
         algorithm = FedAvg(
-            aggregate=aggregator_of({**chosen, **own, "pre": list(pre)}),
+            aggregate=aggregator_of({**chosen, **own, "pre": list(pre)}, without=("reference",)),
             optimiser=AverageModels(step=1.0, local_steps=1),
             weights=weights or ("examples" if rule == "mean" else "equal"),
         )

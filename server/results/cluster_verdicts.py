@@ -1,10 +1,11 @@
 """What the server thinks of every cluster, without the truth: how wrong it may be, and why."""
 
-from math import sqrt
+from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
 
+from tagma.arrays import Mask
 from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.screening.error_bars import error_bound
 
@@ -14,7 +15,8 @@ _HELD = "its replies lead farther from its clients' local models than these expl
 def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
     """Per cluster: a bound on its error, how many clients are excluded, and why it is suspect.
 
-    The bound is in the units of the estimation error, ||w - w*|| / sqrt(d). There is none where
+    The bound is in the units of the estimation error, ||w - w*|| / sqrt(d): that of the mean of the
+    local models, and how far stage III went from it, at right angles. There is none where
     clients outside the ball take part, nor where there is no ball, as with K-means or where no
     group was found: who belongs to the cluster is then not known, and nobody can bound what a
     stranger does. Nor is there one for a suspect cluster, or for clients whose local models are all
@@ -41,8 +43,7 @@ def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
         if torn[k]:
             reason = reason or _HELD
         if ball and not (reason or stretched or border[k] or state.contradiction):
-            weights = None if state.weights is None else state.weights[counting]
-            bound = error_bound(state.local_models[counting], weights=weights)
+            bound = _bound(state, k, counting)
         per_entry = bound / sqrt(state.local_models.shape[1]) if bound else None
         rows.append(
             {
@@ -51,6 +52,16 @@ def verdicts(state: Clustered, seen: list[str | None]) -> list[dict[str, Any]]:
             }
         )  # fmt: skip
     return rows
+
+
+def _bound(state: Clustered, k: int, counting: Mask) -> float | None:
+    """Of the mean of the local models, and as much more as stage III went from there."""
+    rows = state.local_models[counting]
+    weights = None if state.weights is None else state.weights[counting]
+    bound = error_bound(rows, weights=weights)
+    if not bound:
+        return None
+    return hypot(bound, float(np.linalg.norm(state.models[k] - np.average(rows, 0, weights))))
 
 
 def mostly_excluded(state: Clustered) -> list[str]:

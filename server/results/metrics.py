@@ -105,6 +105,8 @@ def summarise(
             "iterations": found.clustering.iterations,
             "stopped": found.clustering.stopped,
             "scale": found.clustering.scale,
+            "chosen": None if not found.judged else "one model" if found.single else "clusters",
+            "likeness": found.likeness,
             "noise": None if found.clustering.noise is None else found.clustering.noise.allowed(),
         },
         "replies": {

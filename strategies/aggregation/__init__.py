@@ -11,14 +11,20 @@ from tagma.strategies.aggregation.caf import caf
 from tagma.strategies.aggregation.centered_clipping import centered_clipping
 from tagma.strategies.aggregation.cge import cge
 from tagma.strategies.aggregation.dnc import dnc
+from tagma.strategies.aggregation.flame import flame
+from tagma.strategies.aggregation.fldetector import fldetector
+from tagma.strategies.aggregation.fltrust import fltrust
+from tagma.strategies.aggregation.foolsgold import foolsgold
 from tagma.strategies.aggregation.geometric_median import geometric_median
 from tagma.strategies.aggregation.iterative_filtering import iterative_filtering
 from tagma.strategies.aggregation.krum import krum, multi_krum
+from tagma.strategies.aggregation.lasa import lasa
 from tagma.strategies.aggregation.mda import mda
 from tagma.strategies.aggregation.meamed import meamed
 from tagma.strategies.aggregation.mean import mean
 from tagma.strategies.aggregation.median import median
 from tagma.strategies.aggregation.monna import monna
+from tagma.strategies.aggregation.norm_clipping import norm_clipping
 from tagma.strategies.aggregation.pre.arc import arc
 from tagma.strategies.aggregation.pre.bucketing import bucketing
 from tagma.strategies.aggregation.pre.clipping import clipping
@@ -26,6 +32,7 @@ from tagma.strategies.aggregation.pre.nnm import nnm
 from tagma.strategies.aggregation.pre.pre_aggregator import Mixed, PreAggregator
 from tagma.strategies.aggregation.pre.with_pre_aggregators import with_pre_aggregators
 from tagma.strategies.aggregation.pre.with_spectral_filter import with_spectral_filter
+from tagma.strategies.aggregation.rlr import rlr
 from tagma.strategies.aggregation.signguard import signguard
 from tagma.strategies.aggregation.smea import smea
 from tagma.strategies.aggregation.trimmed_mean import trimmed_mean
@@ -46,9 +53,14 @@ __all__ = [
     "cge",
     "clipping",
     "dnc",
+    "flame",
+    "fldetector",
+    "fltrust",
+    "foolsgold",
     "geometric_median",
     "iterative_filtering",
     "krum",
+    "lasa",
     "mda",
     "meamed",
     "mean",
@@ -56,6 +68,8 @@ __all__ = [
     "monna",
     "multi_krum",
     "nnm",
+    "norm_clipping",
+    "rlr",
     "signguard",
     "smea",
     "spectral_filter",

@@ -48,6 +48,7 @@ class Aggregator(Protocol):
         weights: Array | None = None,
         reference: Array | None = None,
         memory: Memory | None = None,
+        origin: Array | None = None,
     ) -> Aggregate:
         """The aggregate of the rows, and what the rule wants to remember of them."""
 

@@ -43,7 +43,7 @@ _SMALL = 2**16
 def rule(function: Callable[..., Aggregate]) -> Callable[..., Aggregate]:
     """Make an aggregator of arrays from a function of usable rows, with settings by keyword.
 
-    Of clients, weights, reference and memory, the function is handed what it declares. It may be
+    Of what may stand beside the rows, the function is handed what it declares. It may be
     called twice: see `on_usable_rows`.
     """
     check = checker(function)
@@ -69,13 +69,15 @@ def rule(function: Callable[..., Aggregate]) -> Callable[..., Aggregate]:
         weights: Array | None = None,
         reference: Array | None = None,
         memory: Memory | None = None,
+        origin: Array | None = None,
         **settings: Any,
     ) -> Aggregate:
         check(settings)
         given: Given = {}
-        if not (clients is None and weights is None and reference is None and memory is None):
-            offered = zip(NAMES, (clients, weights, reference, memory), strict=True)
-            given = {name: value for name, value in offered if name in takes}
+        offered = (clients, weights, reference, memory, origin)
+        if any(value is not None for value in offered):
+            named = zip(NAMES, offered, strict=True)
+            given = {name: value for name, value in named if name in takes}
         if isinstance(updates, Rows):
             return of_rows(updates, checked(given, len(updates), updates.dim), settings)
 
@@ -96,7 +98,7 @@ def rule(function: Callable[..., Aggregate]) -> Callable[..., Aggregate]:
 def as_aggregator(function: Callable[..., Aggregate]) -> Aggregator:
     """An aggregator from any function of an array of rows, such as a plugin.
 
-    Of clients, weights, reference and memory, it is handed what it declares, and None for what
+    Of what may stand beside the rows, it is handed what it declares, and None for what
     nobody gave. The rows are those that it is called with: they are not looked at.
     """
     if _takes_rows(function):
@@ -111,8 +113,9 @@ def as_aggregator(function: Callable[..., Aggregate]) -> Aggregator:
         weights: Array | None = None,
         reference: Array | None = None,
         memory: Memory | None = None,
+        origin: Array | None = None,
     ) -> Aggregate:
-        offered = zip(NAMES, (clients, weights, reference, memory), strict=True)
+        offered = zip(NAMES, (clients, weights, reference, memory, origin), strict=True)
         given = {name: value for name, value in offered if name in takes}
         return function(rows, **checked(given, *np.shape(rows)))
 

@@ -29,7 +29,7 @@ class Verdicts:
     out: set[int] = field(default_factory=set)
     """Clients that were left out."""
     judged: bool = False
-    """Whether anybody's weight was another than is due."""
+    """Whether anybody's weight was another than is due, or a rule says whom it kept, and no more."""
 
     def add(self, clients: Labels, due: Array | None, found: Aggregate) -> None:
         """What a rule made of the replies of these clients."""
@@ -38,7 +38,8 @@ class Verdicts:
             return
         even = np.ones(len(clients)) if due is None else due
         share = weights / max(weights.sum(), np.finfo(float).tiny) * even.sum()
-        self.judged |= bool((np.abs(share - even) > _ALIKE * even).any())
+        uneven = bool((np.abs(share - even) > _ALIKE * even).any())
+        self.judged |= uneven or found.weights is None
         self.out |= set(clients[share < _LEAST * even].tolist())
 
     def left_out(self, clients: Labels, counted: Mask) -> Mask:

@@ -1,4 +1,4 @@
-"""What may stand beside the rows: their clients and weights, a reference and a memory.
+"""What may stand beside the rows: their clients and weights, a reference, a memory and an origin.
 
 A rule is handed those that it declares as keyword-only parameters, checked here:
 
@@ -7,29 +7,35 @@ A rule is handed those that it declares as keyword-only parameters, checked here
   as if it were not there. A rule is given the shares of the others, which sum to 1, and None where
   all count the same;
 - `reference` (d,): a finite vector that the server trusts, such as an update from data of its own;
-- `memory`: named arrays that the rule returned in the round before.
+- `memory`: named arrays that the rule returned in the round before;
+- `origin` (d,): the model that clients started from, where rows are models and not updates.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.numerics.row_blocks import Rows
 
-NAMES = ("clients", "weights", "reference", "memory")
+NAMES = ("clients", "weights", "reference", "memory", "origin")
+LAYERS = "layers"
+"""What a rule may declare as well: the numbers of entries of the model's arrays, in their order.
+They are the same in every round, so they are given when the rule is made."""
 _PER_ROW = ("clients", "weights")
+_VECTORS = ("reference", "origin")
+_NEEDS = "needs_beside_the_rows"
 _LEAST = 1e-150
 """Of the largest weight; less is counted as this, so that no claim makes the others vanish."""
 
 Given = Mapping[str, Any]
-"""Some of the four by their names."""
+"""Some of the five by their names."""
 
 
 def declared(function: Callable[..., Any]) -> frozenset[str]:
-    """Which of the four a function takes as keyword-only parameters."""
+    """Which of the five a function takes as keyword-only parameters."""
     try:
         parameters = inspect.signature(function).parameters
     except ValueError:  # some functions written in C do not say
@@ -38,6 +44,25 @@ def declared(function: Callable[..., Any]) -> frozenset[str]:
     return frozenset(
         name for name in NAMES if name in parameters and parameters[name].kind is only_by_name
     )
+
+
+Needing = TypeVar("Needing", bound=Callable[..., Any])
+
+
+def needs(*names: str) -> Callable[[Needing], Needing]:
+    """Marks a rule that is no use without some of the five, such as a reference."""
+
+    def mark(function: Needing) -> Needing:
+        setattr(function, _NEEDS, names)
+        return function
+
+    return mark
+
+
+def needed(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Those of the five that a rule is no use without."""
+    names: tuple[str, ...] = getattr(getattr(function, "func", function), _NEEDS, ())
+    return names
 
 
 def checked(given: Given, m: int, dim: int) -> Given:
@@ -49,10 +74,11 @@ def checked(given: Given, m: int, dim: int) -> Given:
         weights = found["weights"] = _of_shape("weights", given["weights"], (m,)).astype(np.float64)
         if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.max() > 0):
             raise ValueError("weights: must be finite and at least 0, and not all of them 0")
-    if given.get("reference") is not None:
-        reference = found["reference"] = _of_shape("reference", given["reference"], (dim,))
-        if not np.isfinite(reference).all():
-            raise ValueError("reference: must be finite")
+    for name in _VECTORS:
+        if given.get(name) is not None:
+            vector = found[name] = _of_shape(name, given[name], (dim,))
+            if not np.isfinite(vector).all():
+                raise ValueError(f"{name}: must be finite")
     return found
 
 

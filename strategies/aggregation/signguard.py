@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 
 from tagma.arrays import Array, Mask
 from tagma.strategies.aggregation.aggregate import Aggregate, reweighted
+from tagma.strategies.aggregation.from_origin import from_origin
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.row_blocks import Rows
 from tagma.strategies.numerics.row_norms import norms
@@ -16,6 +17,7 @@ _ENTRIES = 2**18
 _SHIFTS = 100
 
 
+@from_origin
 @rule
 def signguard(
     updates: Rows,
@@ -30,8 +32,8 @@ def signguard(
     largest group by the shares of positive, zero and negative entries, found by mean shift; of
     equally large groups, the one nearest to the median of the shares. All entries are counted, not
     a random tenth of them as in the paper, so that the same rows give the same answer. Made for
-    gradients: it does not move with translation. Breakdown point 1/2 in length; in direction, none
-    is proven. Cost O(m d) and O(m^2).
+    gradients; models are measured from their `origin`. Breakdown point 1/2 in length; in direction,
+    none is proven. Cost O(m d) and O(m^2).
     """
     lengths = norms(updates)
     median = float(np.median(lengths))

@@ -148,6 +148,7 @@ class CFL(AlgorithmBase[Bipartitions]):
             weights=weights_of(own, self._weights),
             reference=own.reference_for(cluster),
             memory=state.memories[cluster],
+            origin=self._step.origin(model),
         )
         models, memories = state.models.copy(), list(state.memories)
         models[cluster] = self._step(model, found.estimate, own.extras)

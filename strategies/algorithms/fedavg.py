@@ -62,6 +62,7 @@ class FedAvg(AlgorithmBase[OneModel]):
             weights=weights_of(replies, self._weights),
             reference=replies.reference_for(0),
             memory=state.memory,
+            origin=self._step.origin(state.model),
         )
         model = self._step(state.model, found.estimate, replies.extras).astype(
             state.model.dtype, copy=False

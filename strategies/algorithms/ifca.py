@@ -86,6 +86,7 @@ class IFCA(AlgorithmBase[Choices]):
                 weights=weights_of(own, self._weights),
                 reference=replies.reference_for(k),
                 memory=memories[k],
+                origin=self._step.origin(models[k]),
             )
             models[k] = self._step(models[k], found.estimate, own.extras)
             memories[k] = found.memory

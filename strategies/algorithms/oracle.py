@@ -16,7 +16,8 @@ from scipy.spatial.distance import cdist
 from tagma.arrays import Array, Labels, Mask
 from tagma.errors import SettingError
 from tagma.exchange import Replies, Request
-from tagma.strategies.aggregation import Aggregator
+from tagma.strategies.aggregation import Aggregator, median
+from tagma.strategies.aggregation.from_origin import measures_from_origin
 from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.algorithms.three_stage import ThreeStage, ThreeStageState
 from tagma.strategies.clustering import Clustering
@@ -82,11 +83,13 @@ class Oracle(ThreeStage):
         labels = cdist(local_models, centres).argmin(axis=1)
         labels[honest] = true
         models = centres.astype(local_models.dtype)
+        # A rule of updates has nothing to measure local models from.
+        aggregate = median if measures_from_origin(self._aggregate) else self._aggregate
         counts = self._counting(clients)
         for k in np.unique(labels):
             inside = (labels == k) & counts
             if inside.any():
-                models[k] = self._aggregate(local_models[inside]).estimate
+                models[k] = aggregate(local_models[inside]).estimate
         return Clustering(
             labels=labels,
             centres=models,

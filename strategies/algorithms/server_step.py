@@ -46,6 +46,10 @@ class ServerStep(Protocol):
     def __call__(self, model: Array, aggregate: Array, told: Told = NOTHING) -> Array:
         """The next model; `told` came with the updates that were aggregated."""
 
+    def origin(self, model: Array) -> Array | None:
+        """Where updates are measured from: the model, where clients answer with models."""
+        return None
+
     def directions(self, models: Array, updates: Array) -> Array:
         """How clients want to move away from the models that they received, as gradients do."""
 
@@ -100,6 +104,10 @@ class AverageModels(ServerStep):
     def __call__(self, model: Array, aggregate: Array, told: Told = NOTHING) -> Array:
         """The aggregate of the clients' models."""
         return aggregate
+
+    def origin(self, model: Array) -> Array | None:
+        """What the clients started from."""
+        return model
 
     def directions(self, models: Array, updates: Array) -> Array:
         """From what they sent to what they received."""

@@ -10,19 +10,30 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge, Gt, Lt
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.exchange import FIT, NO_MODEL, Replies, Request, rows_of
-from tagma.strategies.aggregation import Aggregator, Memory, trimmed_mean, with_spectral_filter
+from tagma.exchange import FIT, HALF, NO_MODEL, Replies, Request, rows_of
+from tagma.strategies.aggregation import (
+    Aggregator,
+    Memory,
+    centered_clipping,
+    trimmed_mean,
+    with_spectral_filter,
+)
+from tagma.strategies.aggregation.pre.with_running_clip import with_running_clip
+from tagma.strategies.aggregation.pre.with_spectral_filter import FACTOR, REMOVABLE
 from tagma.strategies.aggregation.rule_verdicts import watched
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.local_models import is_same_model
 from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.clustering import Clustering
+from tagma.strategies.screening.benefit import LIMIT, Differences, differences, likeness
 from tagma.strategies.screening.confinement import Confinement
+from tagma.strategies.screening.few_replies import few_that_oppose
 from tagma.strategies.screening.placement import place
 from tagma.strategies.screening.reply_check import DEFAULTS, Limits
 from tagma.strategies.screening.reply_weights import reply_weights, room_by
@@ -35,8 +46,9 @@ from tagma.strategies.screening.standing import (
 )
 
 ClusterClients = Callable[..., Clustering]
-"""From client numbers (m,) and their local models (m, d) to clusters; one that declares `examples`
-as a keyword-only parameter is given the numbers of examples that they report, too."""
+"""From client numbers (m,) and their local models (m, d) to clusters; one that declares them as
+keyword-only parameters is given `examples`, the numbers of examples that clients report, and
+`initial`, the model that local training starts from."""
 
 _ASSUMED = 0.4
 """Trimmed from each side, where nobody knows whom to leave out."""
@@ -72,6 +84,14 @@ class Clustered:
     """How far the models may go; None: anywhere."""
     contradiction: str | None = None
     """What cannot be while fewer than half of the clients are Byzantine, if it happened."""
+    differences: Differences | None = None
+    """How clients differed in their clusters on the first half of their data, if they are asked."""
+    judged: bool = False
+    """Whether it is known if clusters help."""
+    likeness: float | None = None
+    """How alike these differences were on both halves; None: not known."""
+    single: bool = False
+    """Whether all have one model, because clusters do not help."""
 
     def __post_init__(self) -> None:
         """A state that was read from a file may be anything."""
@@ -82,6 +102,8 @@ class Clustered:
             raise ValueError("its arrays do not fit together")
         if self.clustering.centres.shape != (k, d) or len(self.memories) not in (0, k):
             raise ValueError("its clusters do not fit its models")
+        if self.differences is not None and self.differences.rows.shape[1] != d:
+            raise ValueError("its differences do not fit its models")
         if int((self.joined == 1).sum()) != len(self.clustering.labels):
             raise ValueError("its clusters are not those of the clients that joined first")
 
@@ -115,6 +137,27 @@ class Clustered:
             standing=standing,
             contradiction=contradiction,
         )
+
+    def with_reason(self, why: str) -> "Clustered":
+        """The same with more words on what became of the clusters."""
+        said = f"{self.clustering.stopped}; {why}"
+        return replace(self, clustering=replace(self.clustering, stopped=said))
+
+    def with_one_model(self, model: Array) -> "Clustered":
+        """The same with all clients in one cluster without a ball, and nobody in quarantine."""
+        alone, first = np.zeros(len(self.clients), dtype=np.int64), self.joined == 1
+        nobody = np.zeros(len(self.clients), dtype=bool)
+        found = replace(
+            self.clustering,
+            labels=alone[first], trimmed=nobody[first], history=alone[first][None],
+            centres=model[None].astype(np.float64), radius=np.array([np.inf]),
+            suspect=(), stretched=(),
+        )  # fmt: skip
+        return replace(
+            self,
+            labels=alone, trimmed=nobody, clustering=found, models=model[None],
+            standing=Standing.new(nobody), memories=(), weights=None, single=True,
+        )  # fmt: skip
 
     def row_of(self, client: int) -> int | None:
         """The row of a client, or None if it is not known."""
@@ -154,13 +197,24 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         readmission: bool = False,
         reply_check: bool = False,
         spectral_filter: bool = False,
+        factor: Annotated[float, Gt(0)] = FACTOR,
+        removable: Annotated[float, Ge(0), Lt(1)] = REMOVABLE,
+        of_changes: bool = False,
+        where_helpful: bool = False,
         confined: bool = False,
         weights: Literal["equal", "examples"] = "equal",
         limits: Limits = DEFAULTS,
     ) -> None:
         self._cluster = cluster
-        self._tells_examples = "examples" in inspect.signature(cluster).parameters
-        self._aggregate = watched(with_spectral_filter(aggregate) if spectral_filter else aggregate)
+        self._told = inspect.signature(cluster).parameters
+        if of_changes:
+            aggregate = with_running_clip(aggregate)
+        if spectral_filter:
+            aggregate = with_spectral_filter(aggregate, factor=factor, removable=removable)
+        self._aggregate = watched(aggregate)
+        self._of_changes = of_changes
+        self._where_helpful = where_helpful
+        self._single = centered_clipping
         self._confined = confined
         self._weights = weights
         self._step = optimiser
@@ -182,25 +236,63 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         which = state.clustered.labels_of(clients)
         placed = which != NO_MODEL
         models = state.clustered.models
-        return self._step.request(clients[placed], models, which[placed])
+        half = self._half(state)
+        settings = {HALF: float(half)} if half else None
+        return self._step.request(clients[placed], models, which[placed], settings)
+
+    def _half(self, state: ThreeStageState) -> int:
+        """Which half of their examples clients train on, to see if clusters help; 0: on all."""
+        if not self._where_helpful or state.clustered is None or state.clustered.judged:
+            return 0
+        return 1 if state.clustered.differences is None else 2
+
+    def everyone(self, state: ThreeStageState, round_number: int) -> bool:
+        """All clients say whether clusters help."""
+        return self._half(state) > 0
 
     def learn(self, state: ThreeStageState, request: Request, replies: Replies) -> ThreeStageState:
         """Stage II after the first round, stage III after every other."""
         after = (
-            self._grouped(replies)
+            self._grouped(state.initial, replies)
             if state.clustered is None
-            else self._optimise(state.clustered, replies)
+            else self._optimise(state.initial, state.clustered, replies)
         )
+        if state.clustered is not None and self._half(state):
+            after = self._judged(state, after, replies)
         return replace(state, clustered=after)
 
-    def _grouped(self, replies: Replies) -> Clustered:
+    def _judged(self, state: ThreeStageState, after: Clustered, replies: Replies) -> Clustered:
+        """The same with what this half says; one model instead, if clusters do not help."""
+        assert state.clustered is not None
+        labels = state.clustered.labels_of(replies.clients)
+        counts = self.counted(state, replace(state, clustered=after), replies.clients)
+        changes = replies.vectors - state.clustered.models[labels]
+        found = differences(replies.clients[counts], changes[counts], labels[counts])
+        if after.differences is None:
+            return replace(after, differences=found)
+        alike = likeness(after.differences, found)
+        after = replace(after, differences=None, judged=True, likeness=alike)
+        if alike is None:
+            return after
+        if alike <= LIMIT:
+            return after.with_reason(f"within them clients are alike ({alike:.2f} <= {LIMIT})")
+        model = state.initial + self._single(after.local_models - state.initial).estimate
+        one = after.with_one_model(model.astype(after.models.dtype))
+        return one.with_reason(
+            f"but one model: clients differ within them, too ({alike:.2f} > {LIMIT})"
+        )
+
+    def _grouped(self, initial: Array, replies: Replies) -> Clustered:
         """Stage II."""
-        told = {"examples": replies.examples} if self._tells_examples else {}
+        about = {"examples": replies.examples, "initial": initial}
+        told = {name: known for name, known in about.items() if name in self._told}
         found = self._cluster(replies.clients, replies.vectors, **told)
         state = Clustered.after(replies.clients, replies.vectors, found, self._screening)
         if self._weights == "examples":
             weights = reply_weights(replies.examples, found.noise, state.standing.counts)
             state = replace(state, weights=weights)
+        if self._of_changes and not state.contradiction:
+            state = replace(state, models=self._first_models(state, initial, replies))
         if not self._confined or state.contradiction:
             return state
         bounds = Confinement.around(
@@ -208,7 +300,21 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         )
         return replace(state, confinement=bounds)
 
-    def _optimise(self, state: Clustered, replies: Replies) -> Clustered:
+    def _first_models(self, state: Clustered, initial: Array, replies: Replies) -> Array:
+        """What the rule makes of every cluster's local models."""
+        models = state.models.copy()
+        for cluster in range(len(models)):
+            own = state.standing.counts & (state.labels == cluster)
+            if own.any():
+                change = self._aggregate(
+                    replies.vectors[own] - initial,
+                    clients=replies.clients[own],
+                    weights=_uneven(state.weights, np.flatnonzero(own)),
+                )
+                models[cluster] = initial + change.estimate
+        return models
+
+    def _optimise(self, initial: Array, state: Clustered, replies: Replies) -> Clustered:
         rows = np.searchsorted(state.clients, replies.clients)
         labels, updates = state.labels[rows], replies.vectors
         received = state.models[labels]
@@ -219,25 +325,31 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             return Answers(rows, labels, received, state.local_models[rows], directions, room)
 
         counts, standing = self._screening.judge(state.standing, rows, answers)
+        if self._of_changes:
+            claimed = state.local_models[rows] - initial
+            counts = counts & ~few_that_oppose(updates - received, claimed, labels, counts)
         models = state.models.copy()
         memories = list(state.memories or (None,) * len(models))
         bounds, judges = state.confinement, ~standing.quarantined[rows]
         contradiction = state.contradiction
         if contradiction is None and contradicts(~standing.counts):
             contradiction = OUT_IN_STAGE_THREE
-        aggregate = self._aggregate
+        aggregate = self._single if state.single else self._aggregate
         if contradiction is not None:
             aggregate = partial(trimmed_mean, beta=_ASSUMED)
         for cluster in np.unique(labels[counts]):
             own = counts & (labels == cluster)
+            origin = models[cluster] if self._of_changes else None
             found = aggregate(
-                updates[own],
+                _from(origin, updates[own]),
                 clients=replies.clients[own],
                 weights=_uneven(state.weights, rows[own]),
-                reference=replies.reference_for(cluster),
+                reference=_from(origin, replies.reference_for(cluster)),
                 memory=memories[cluster],
+                origin=self._step.origin(models[cluster]),
             )
-            model = self._step(models[cluster], found.estimate, replies.told_by(own))
+            estimate = found.estimate if origin is None else origin + found.estimate
+            model = self._step(models[cluster], estimate, replies.told_by(own))
             if bounds is not None:
                 centre = state.clustering.centres[cluster]
                 said = directions[judges & (labels == cluster)]
@@ -307,6 +419,11 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
     def findings(self, state: ThreeStageState) -> Clustered | None:
         """Clusters, balls and what is held against whom."""
         return state.clustered
+
+
+def _from(origin: Array | None, rows: Array | None) -> Any:
+    """The rows as changes of a model, if there is one."""
+    return rows if origin is None or rows is None else rows - origin
 
 
 def _uneven(weights: Array | None, rows: Labels) -> Array | None:

@@ -5,7 +5,9 @@ confidence the minimiser is within that bound, and so is where stage III ends. B
 pass every check of replies can therefore move the model by no more than the bound. A model that
 would leave it is put back on its border, unless two thirds of the cluster's replies
 point farther out: then local models share a bias, as those of few examples do, and the bound grows.
-A minority cannot make it grow. Who was in quarantine has no say; whose reply was odd has.
+A minority cannot make it grow. Where one step would go far beyond the bound, few clients lead the
+model: the bound shrinks, in the end to the local models' mean, which they cannot move any more. Who
+was in quarantine has no say; whose reply was odd has.
 """
 
 from dataclasses import dataclass, replace
@@ -21,8 +23,10 @@ _MOST = 2 / 3
 """So many replies that point outwards are evidence."""
 _GROWTH = 1.5
 """By how much the bound grows in one round."""
-_TORN = 1.05
+_TORN = 1.2
 """A model that would go farther than this in one round is led; shared bias pulls more gently."""
+_LED = 0.5
+"""By how much the bound shrinks where the model is led."""
 _ROUNDING = 1e-9
 _FEWEST = 4
 """Fewer replies are no evidence."""
@@ -74,9 +78,12 @@ class Confinement:
         distance = float(np.linalg.norm(away))
         radius = float(self.radii[cluster])
         radii, pull = self.radii, self.pull.copy()
-        if distance > radius and _point(directions, away):
+        if distance > radius:
             radii = radii.copy()
-            radius = radii[cluster] = min(distance, _GROWTH * radius)
+            if _point(directions, away):
+                radius = radii[cluster] = min(distance, _GROWTH * radius)
+            elif distance > _TORN * radius and len(directions) >= _FEWEST:
+                radius = radii[cluster] = _LED * radius
         pull[cluster] = distance / radius if radius else 0.0
         if distance > radius:
             model = (centre + away * (radius / distance)).astype(model.dtype, copy=False)

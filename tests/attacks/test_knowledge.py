@@ -196,3 +196,8 @@ def test_an_attack_whose_updates_are_no_arrays_is_refused_before_the_run():
 def test_an_omniscient_attack_with_wrong_settings_for_the_task_is_refused_before_the_run():
     with pytest.raises(SettingError, match="cluster=2: no honest client"):
         try_attacks(compose([*SMALL, "attack=infiltrate", "attack.cluster=2"]), FIT, GRADIENT)
+
+
+def test_an_omniscient_attack_is_tried_also_where_nobody_is_said_to_be_in_a_cluster():
+    digits = ["task=rotated_digits", "task.clusters_by=none", "strategy=fedavg", "attack=alie"]
+    try_attacks(compose(digits), FIT, GRADIENT)

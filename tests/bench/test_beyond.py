@@ -14,20 +14,25 @@ from tagma.bench.reproduce.beyond_claims import (
     clustering_claims,
     error_claims,
     few_dimensions,
+    few_examples_claims,
     imposter_claims,
+    near_claims,
     ordinary_claims,
 )
 from tagma.bench.reproduce.beyond_constants import constant_claims, limit_claims
 from tagma.bench.reproduce.beyond_settings import (
     ALL_ALPHAS,
     ATTACKS,
+    BENIGN,
     BOTH,
     CLUSTERS,
     CONSTANTS,
     FEW_DIMENSIONS,
+    FEW_EXAMPLES,
     IMPOSTERS,
     INFILTRATE,
     LIMITS,
+    NEAR,
     NUMBERS,
     ORACLE,
     ORDINARY,
@@ -226,12 +231,24 @@ def test_all_cells_have_labels_that_claims_read(monkeypatch):
     cells = EXPERIMENT.cells(5, 0, [])
     methods = {cell.method for cell in cells}
     arrays = {*CLUSTERS, *NUMBERS, *FEW_DIMENSIONS, *BOTH, *IMPOSTERS, *ORDINARY, *CONSTANTS}
-    expected = {*arrays, LIMITS, ORACLE}
+    expected = {*arrays, *NEAR, *FEW_EXAMPLES, BENIGN, LIMITS, ORACLE}
     assert expected | {f"{a}: {p}" for a in ATTACKS for p in ("paper", "tagma")} == methods
     assert [cell.trial for cell in cells if cell.method == ORACLE] == [0]
     assert len(checked) == 2 * len(ATTACKS) + 1
     with pytest.raises(TagmaError, match="no settings to override"):
         EXPERIMENT.cells(1, 0, ["rounds=3"])
+
+
+def test_a_part_has_its_own_cells_and_claims():
+    cells = EXPERIMENT.cells(3, 7, ["parts=benign,imposters"])
+    assert [cell.method for cell in cells] == [BENIGN, *IMPOSTERS] * 3
+    figures = dict.fromkeys(("honest left out", "warned", "unwarned", "withheld"), 0.0)
+    row = {"method": BENIGN, "k right": 1.0, "covered": 1.0, "served over oracle": 1.0, **figures}
+    assert {claim.holds for claim in EXPERIMENT.claims([row])} == {"yes"}
+    (warned,) = [c for c in EXPERIMENT.claims([row | {"warned": 0.1}]) if c.holds == "no"]
+    assert "warning" in warned.says
+    with pytest.raises(TagmaError, match="no such part"):
+        EXPERIMENT.cells(1, 0, ["parts=nothing"])
 
 
 def test_results_become_flat_rows():
@@ -251,9 +268,45 @@ def test_a_trial_on_uneven_data_serves_nearly_what_the_oracle_does():
     assert len(result["covered"]) <= result["k"]
 
 
-def test_what_is_served_on_uneven_data_decides_its_claim():
-    row = {"honest left out": 0.0, "covered": 1.0, "k": 5, "true k": 5}
-    rows = [row | {"method": label, "served over oracle": 1.1} for label in ORDINARY]
+def test_byzantine_clients_of_far_more_noise_do_not_join_clusters_to_each_other():
+    result = ordinary_trial(seed=40000, dim=20, samples=(30, 500), alpha=0.3, rounds=1)
+    assert result["k"] == 5
+    assert result["misclustering"] == 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"logistic": True, "dim": 5, "samples": (300, 300)},
+        {"correlation": 0.5, "dim": 20, "samples": (100, 100)},
+        {"gap": 30, "dim": 20, "samples": (60, 60), "uneven": True},
+    ],
+)
+def test_other_ordinary_data_are_described_as_well(settings):
+    result = ordinary_trial(seed=3, clients=40, clusters=2, rounds=3, **settings)
+    assert result["misclustering"] == 0
+    assert 0.5 < result["served over oracle"] < 1.5
+
+
+ORDINARY_ROW = {
+    "honest left out": 0.0, "covered": 1.0, "k": 5, "true k": 5, "withheld": 0.0, "warned": 0.0,
+    "unwarned": 0.0, "misclustering": 0.0, "served over oracle": 1.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("worse", [{"served over oracle": 1.2}, {"unwarned": 0.1}])
+def test_what_is_served_on_uneven_data_decides_its_claim(worse):
+    rows = [ORDINARY_ROW | {"method": label} for label in ORDINARY]
     assert {claim.holds for claim in ordinary_claims(rows)} == {"yes"}
-    rows[0]["served over oracle"] = 1.2
+    rows[0] |= worse
     assert [claim.holds for claim in ordinary_claims(rows)].count("no") == 1
+
+
+def test_near_clusters_need_bounds_that_cover_and_few_examples_clusters_that_are_found():
+    for labels, make, worse in (
+        (NEAR, near_claims, {"covered": 0.5}),
+        (FEW_EXAMPLES, few_examples_claims, {"misclustering": 0.5}),
+    ):
+        rows = [ORDINARY_ROW | {"method": label} for label in labels]
+        assert set(verdicts(make(rows))) == {"yes"}
+        assert set(verdicts(make([row | worse for row in rows]))) == {"no"}

@@ -10,6 +10,7 @@ from tagma.errors import FederationError
 from tagma.exchange import CHOICE, FIT, GRADIENT, TRAIN
 from tagma.settings import compose, join_overrides
 from tagma.tasks.task import Data
+from tagma.tasks.task_choice import task_of
 from tests.conftest import SMALL
 
 
@@ -40,6 +41,17 @@ def test_local_steps_are_gradient_steps():
     by_hand = model - 0.1 * gradient(client, model)
     by_hand = by_hand - 0.1 * gradient(client, by_hand)
     assert np.array_equal(local(client, model), by_hand)
+
+
+def test_a_client_that_is_asked_to_trains_on_one_half_of_its_examples():
+    settings = compose([*SMALL, "optimiser=local", "optimiser.step=0.1", "optimiser.local_steps=1"])
+    client, model = make_client(settings, 3), np.zeros(5)
+    task, data = task_of(settings), client.data
+    for which in (1, 2):
+        own = Data(data.inputs[which - 1 :: 2], data.targets[which - 1 :: 2])
+        by_hand = model - 0.1 * task.gradient(model, own)
+        assert np.array_equal(answer(client, TRAIN, model, half=float(which)).vector, by_hand)
+    assert len(Data(data.inputs[:1], data.targets[:1]).half(2)) == 1
 
 
 def test_the_gradient_vanishes_at_the_local_model():

@@ -15,7 +15,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from tagma.bench.grid.expand import expand
 from tagma.bench.grid.plan import read_plan
-from tagma.bench.reproduce.reproduce_command import _NAMES
+from tagma.bench.reproduce.reproduce_command import _NAMES, _experiment
 from tagma.choices import choices
 from tagma.launch import cli
 from tagma.launch.command_line import CommandLine
@@ -98,7 +98,11 @@ def test_a_documented_command_is_one(command, monkeypatch, tmp_path):
         return
     if name == "reproduce":
         assert given.name in _NAMES
-        compose([*(["task=mean_estimation"] if given.name == "ranking" else []), *settings])
+        if given.name == "beyond":
+            assert _experiment(given.name).cells(1, 0, settings)
+            return
+        tasks = {"ranking": "mean_estimation", "ifca": "rotated_mnist"}
+        compose([f"task={tasks.get(given.name, 'mixture_regression')}", *settings])
     elif is_grid(words):
         plan = read_plan(words[1].removeprefix("bench="), [t for t in settings if t != words[1]])
         last = tuple(replace(axis, values=axis.values[-1:]) for axis in plan.axes)

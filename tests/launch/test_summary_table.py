@@ -58,6 +58,14 @@ def test_the_fullest_table_fits_a_terminal_of_80_columns(monkeypatch):
     assert sum("0.1234" in line and "0.0567" in line and "yes" in line for line in lines) == 12
 
 
+def test_a_stretched_cluster_is_marked_with_what_it_means(monkeypatch):
+    rows = [cluster(suspect=None, stretched=True), cluster(suspect=None)]
+    lines = printed(monkeypatch, metrics(clusters=rows)).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum("0.1234" in line and "stretch" in line for line in lines) == 1
+    assert "no bound holds" in " ".join(" ".join(lines).split())
+
+
 def test_errors_that_are_not_known_have_diverged_and_other_scores_are_left_out(monkeypatch):
     unknown = {"better": "low", "value": None, "per_round": [None, None], "of": None}
     scores = {"served_error": {"title": "served error"}, "loss": {"title": "loss"}}

@@ -55,8 +55,8 @@ def test_every_defence_has_its_worst_case_in_bold_and_an_interval(tmp_path):
     assert by_name["worst case"] == [r"\mathbf{0.170}", r"\mathbf{0.260}", r"\textbf{diverged}"]
     assert rows[2] == ["", "[0.110, 0.130]", "[0.120, 0.140]", "[0.100, 0.120]"]
     (first, interval, *_) = rows_of(found["leaderboard"])[1:]
-    assert first == ["1", "tagma", "0.170", "alie", r"0\%", "0"]
-    assert interval == ["", "", "[0.160, 0.180]", "", "", ""]
+    assert first == ["1", "tagma", "0.170", "alie", r"0\%", "1.20", "0"]
+    assert interval == ["", "", "[0.160, 0.180]", "", "", "", ""]
 
 
 def test_a_score_that_should_be_high_is_worst_where_it_is_lowest(tmp_path):

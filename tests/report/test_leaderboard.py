@@ -55,6 +55,33 @@ def test_a_diverged_run_makes_the_mean_infinite_and_ranks_last(tmp_path: Path) -
     assert standing.score.high == math.inf
 
 
+def test_success_and_false_positives_are_those_of_the_worst_attack(tmp_path: Path) -> None:
+    rows = grid_rows()
+    for row in rows:
+        goal, tagma = row["attack"] == "sign_flip", row["defence"] == "tagma"
+        row["attack_success"] = (0.9 if goal else "") if not tagma else (0.02 if goal else "")
+        judged = {"none": 0.1, "sign_flip": 0.3 + 0.1 * row["seed"], "alie": 0.0}[row["attack"]]
+        row["false_positive"] = judged if tagma else ""
+    bench = read_bench(
+        bench_folder(tmp_path / "bench", rows, pictures=False, metrics=["attack_success"])
+    )
+    standings = {one.defence: one for one in leaderboard(bench)}
+    first = standings["tagma"]
+    assert first.success is not None
+    assert first.success.value == pytest.approx(0.02)
+    assert first.false_positive is not None
+    assert first.false_positive.value == pytest.approx(0.4)  # of the mean over three seeds
+    assert 0.29 < first.false_positive.low < 0.4 < first.false_positive.high < 0.51
+    assert first.cpu_seconds == 1.2
+    assert standings["paper"].success is not None
+    assert standings["paper"].success.value == pytest.approx(0.9)
+    assert standings["paper"].false_positive is None
+    assert "success up to 2%" in terminal_lines(bench, leaderboard(bench))[1]
+    write_bench_report(tmp_path / "bench")
+    page = (tmp_path / "bench" / "report.html").read_text()
+    assert all(title in page for title in ("Worst success rate", "False positives", "CPU s"))
+
+
 def test_among_diverged_defences_the_one_that_diverged_less_often_is_first(tmp_path: Path) -> None:
     rows = [r | {"estimation_error": math.inf} for r in rows_where(attack="alie")]
     rows[-1]["estimation_error"] = 0.2

@@ -96,6 +96,11 @@ ALGORITHMS = {
     "sampled": ["sampling.fraction=0.5"],
     "sampled fedavg": ["strategy=fedavg", "sampling.fraction=0.3"],
     "fedavg, garbage": ["strategy=fedavg", "attack=garbage"],
+    "fedavg, history": ["strategy=fedavg", "aggregation=foolsgold", "sampling.fraction=0.5"],
+    "fedavg, predictions": ["strategy=fedavg", "aggregation=fldetector", "aggregation.window=1",
+                            "sampling.fraction=0.7"],
+    "fedavg, noise": ["strategy=fedavg", "aggregation=flame"],
+    "ifca, history": ["strategy=ifca", "strategy.k=2", "aggregation=foolsgold"],
     "ifca, garbage": ["strategy=ifca", "strategy.k=2", "attack=garbage", "sampling.fraction=0.5"],
 }  # fmt: skip
 
@@ -111,14 +116,18 @@ def test_every_algorithm_is_resumed_with_the_same_bytes(overrides, tmp_path):
     assert both[0] == both[1]
 
 
-def test_a_neural_run_is_resumed_with_the_same_bytes(tmp_path):
+@pytest.mark.parametrize(
+    ("preset", "dies_in"), [([], 3), (["preset=tagma"], 3), (["preset=tagma"], 4)]
+)
+def test_a_neural_run_is_resumed_with_the_same_bytes(preset, dies_in, tmp_path):
     digits = [
+        *preset,
         "task=rotated_digits", "task.clients=20", "task.clusters=2", "clustering.k=2", "rounds=3",
         "solver.epochs=2", "training.epochs=1", "attack=none",
     ]  # fmt: skip
     run(tmp_path / "a", digits=digits)
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "b", digits=digits, dies_in=3)
+        run(tmp_path / "b", digits=digits, dies_in=dies_in)
     run(tmp_path / "b", "resume=true", digits=digits)
     both = [(tmp_path / name / "models.safetensors").read_bytes() for name in ("a", "b")]
     assert both[0] == both[1]

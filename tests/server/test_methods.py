@@ -5,7 +5,7 @@ import pytest
 from tagma.choices import CONF
 
 NAMES = {
-    group: sorted(file.stem for file in (CONF / group).glob("*.yaml"))
+    group: sorted(file.stem for file in (CONF / group).glob("[!_]*.yaml"))
     for group in ("clustering", "aggregation")
 }
 ROBUST = [

@@ -34,7 +34,7 @@ def test_the_server_does_the_work_that_clients_do_on_every_model():
     assert own_data_of(compose([])) is None
 
 
-def trusting(rows, /, *, clients=None, weights=None, reference=None, memory=None):
+def trusting(rows, /, *, clients=None, weights=None, reference=None, memory=None, origin=None):
     """The reference and nothing else."""
     return Aggregate(rows.mean(axis=0) if reference is None else reference)
 

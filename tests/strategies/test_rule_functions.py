@@ -14,7 +14,7 @@ from tagma import rules
 from tagma.choices import choices
 from tagma.errors import TagmaError
 from tagma.strategies.model_rows import model_rows
-from tests.strategies.aggregation.aggregators import ALL, PRE
+from tests.strategies.aggregation.aggregators import ALL, PRE, UPDATES
 
 M, SHAPE, D = 12, (3, 2), 8
 ROWS = np.random.default_rng(5).normal(size=(M, D)).astype(np.float32) + 3
@@ -43,7 +43,7 @@ def vector(state):
 
 def test_every_choice_of_a_run_is_a_function():
     assert set(rules.__all__) == {*choices("aggregation"), *PRE}
-    assert {*ALL, *PRE} == set(rules.__all__)
+    assert {*ALL, *UPDATES, *PRE} == set(rules.__all__)
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
@@ -103,6 +103,17 @@ def test_a_reference_is_a_model():
     found = rules.monna(states(rows), fraction=0.4, reference=states(ROWS + 9)[0])
     assert vector(found).mean() > 6
     assert vector(rules.monna(states(rows), fraction=0.4)).mean() < 4
+
+
+def test_an_origin_is_the_model_that_clients_started_from():
+    start, towards = np.full(D, 5.0), np.full(D, 6.0)
+    models = states(ROWS - 3 + 0.1 + start)
+    found = rules.fltrust(models, reference=states([towards])[0], origin=states([start])[0])
+    expected = rules.fltrust(ROWS - 3 + 0.1, reference=np.ones(D)) + start
+    np.testing.assert_allclose(vector(found), expected, rtol=1e-4)
+    layered = rules.lasa(models, origin=states([start])[0])  # by the arrays of the state_dicts
+    flat = rules.lasa(ROWS - 3 + 0.1)
+    assert not np.allclose(vector(layered) - start, flat, atol=1e-3)
 
 
 def test_records_of_flower():

@@ -19,7 +19,7 @@ def hint_of(*overrides):
     [
         ("attack=signflip", "attack=signflip: there is no such choice; did you mean sign_flip?"),
         ("attack=Sign-Flip", "attack=Sign-Flip: there is no such choice; did you mean sign_flip?"),
-        ("preset=zzz", "preset=zzz: there is no such choice; known: paper, tagma"),
+        ("preset=zzz", "preset=zzz: there is no such choice; known: neural, paper, tagma"),
         (
             "aggregation=krum,median",
             "aggregation=krum,median: several values are several runs and need -m",

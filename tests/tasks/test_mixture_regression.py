@@ -86,3 +86,15 @@ def test_coefficients_of_one_length():
     bits, unit = make(dim=1, clusters=6).truth().centres, make(dim=1, clusters=6, norm=3.0).truth()
     assert 0 in bits  # which has no direction
     np.testing.assert_allclose(np.linalg.norm(unit.centres, axis=1), 3.0)
+
+
+def test_coefficients_are_0_or_the_scale():
+    centres = make(scale=100.0).truth().centres
+    assert set(np.unique(centres)) == {0.0, 100.0}
+
+
+def test_inputs_of_cluster_k_lie_around_k_times_the_shift():
+    task, plain = make(clusters=3, shift=2.0), make(clusters=3)
+    for client in range(6):
+        moved = task.train(client).inputs - plain.train(client).inputs
+        assert np.allclose(moved, 2.0 * task.truth().labels[client])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tagma.arrays import Array
+from tagma.strategies.aggregation.from_origin import marked
 from tagma.strategies.aggregation.pre.clipping import clip_factors
 from tagma.strategies.aggregation.pre.pre_aggregator import pre_rule
 from tagma.strategies.numerics.byzantine_count import Fraction, byzantine_count
@@ -10,6 +11,7 @@ from tagma.strategies.numerics.row_blocks import Rows
 from tagma.strategies.numerics.row_norms import norms
 
 
+@marked
 @pre_rule
 def arc(updates: Rows, *, fraction: Fraction) -> Array:
     """The floor(2 f (m - f) / m) longest rows are cut to the length of the next one.

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator, Memory
+from tagma.strategies.aggregation.from_origin import from_origin, marked, measures_from_origin
 from tagma.strategies.aggregation.pre.pre_aggregator import PreAggregator
 from tagma.strategies.aggregation.rule import (
     apply,
@@ -29,7 +30,8 @@ def with_pre_aggregators(before: Sequence[PreAggregator], aggregate: Aggregator)
     Weights of the result are those of the original rows, where both sides have any. Rows that are
     not usable are removed first. Aggregators of this package read the new rows block by block;
     others are given them as an array. A new row has the weight and the client of the old one that
-    it replaces; where the new ones are fewer, the weights of all that it is made of, and no client.
+    it replaces; where the new ones are fewer, the weights of all that it is made of, and no
+    client. Where one of `before` measures from 0, all happens to the differences from `origin`.
     """
     aggregate = as_aggregator(aggregate)
     if not before:
@@ -43,9 +45,11 @@ def with_pre_aggregators(before: Sequence[PreAggregator], aggregate: Aggregator)
         weights: Array | None = None,
         reference: Array | None = None,
         memory: Memory | None = None,
+        origin: Array | None = None,
     ) -> Aggregate:
         given: Given = {
             "clients": clients, "weights": weights, "reference": reference, "memory": memory,
+            "origin": origin,
         }  # fmt: skip
         array = as_floats(updates)
         rows = usable_rows(array)
@@ -60,7 +64,9 @@ def with_pre_aggregators(before: Sequence[PreAggregator], aggregate: Aggregator)
         result = of_all(replace(result, kept=None, weights=own), number, used)
         return without_removed(result, len(updates), usable)
 
-    return composed
+    if any(map(measures_from_origin, before)):
+        return from_origin(composed)
+    return marked(composed) if measures_from_origin(aggregate) else composed
 
 
 def _mixed(step: PreAggregator, rows: Rows, given: Given) -> tuple[Rows, Given]:

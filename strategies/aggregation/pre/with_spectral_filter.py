@@ -7,6 +7,7 @@ from annotated_types import Ge, Gt, Lt
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator, Memory
+from tagma.strategies.aggregation.from_origin import marked, measures_from_origin
 from tagma.strategies.aggregation.iterative_filtering import iterative_filtering
 from tagma.strategies.aggregation.rule import apply, as_aggregator, rule
 from tagma.strategies.aggregation.side_information import Given, restricted
@@ -47,9 +48,11 @@ def with_spectral_filter(
         weights: Array | None = None,
         reference: Array | None = None,
         memory: Memory | None = None,
+        origin: Array | None = None,
     ) -> Aggregate:
         given: Given = {
             "clients": clients, "weights": weights, "reference": reference, "memory": memory,
+            "origin": origin,
         }  # fmt: skip
         if len(updates) < _FEWEST:
             return apply(aggregate, updates, given)
@@ -61,4 +64,4 @@ def with_spectral_filter(
             kept[kept] = result.kept
         return Aggregate(result.estimate, kept=kept, memory=result.memory)
 
-    return of_the_kept
+    return marked(of_the_kept) if measures_from_origin(aggregate) else of_the_kept

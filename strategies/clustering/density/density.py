@@ -39,7 +39,7 @@ from tagma.strategies.clustering.density.modes import find_modes
 from tagma.strategies.clustering.density.noise import noise_outside
 from tagma.strategies.clustering.density.projection import signal_directions
 from tagma.strategies.clustering.density.revision import Known, refine, settle
-from tagma.strategies.clustering.density.separation import stretch_of
+from tagma.strategies.clustering.density.separation import by_chance, oblong, stretch_of
 
 _FAR = 1e6
 """Vectors beyond so many median lengths are outside before anything is computed."""
@@ -49,6 +49,14 @@ _NEIGHBOUR = 5
 """Near neighbours: with those a client shares its cluster."""
 _REFITS = 3
 """Coordinates are rescaled so often at most."""
+_TORN = 0.45
+"""A cluster whose largest deviation is so far beyond the noise edge is suspect."""
+_OBLONG = (2.5, 7.0)
+"""One that is so many deviations from round is stretched, and suspect."""
+_APART = (
+    "its clients spread to some sides far more than noise: clusters that are not told apart, "
+    "or Byzantine clients beside honest ones"
+)
 _MOST_ROOM = 4.0
 """A client may be noisier by so much at most for having few examples."""
 
@@ -128,7 +136,8 @@ def _begin(
     noise = noise_outside(outside, d - p, float(np.median(spreads)), constants)
     copies = np.zeros(m, dtype=bool)
     if noise.typical > rounding:  # without any noise, honest clients send the same
-        copies = superfluous(squared, noise.scales, d, constants)
+        # What is left of a far cluster outside the signal directions is no noise.
+        copies = superfluous(squared, np.minimum(noise.scales, noise.typical), d, constants)
     modes, inflation = np.zeros(m, dtype=np.int64), 1.0
     if p and not copies.any():
         own = np.einsum("ij,ij->i", points, points)
@@ -138,7 +147,11 @@ def _begin(
         near = np.take_along_axis(flat, nearest, axis=1) / np.maximum(pairs, 1e-300)
         inflation = max(float(np.quantile(near, 0.25) / chdtri(p, 0.75)), 1.0)
         scales = np.maximum(np.sqrt(inflation) * noise.scales, rounding)
-        found = find_modes(points, flat, scales, smallest)
+        # The far noisier have neighbours everywhere, and would join clusters to each other.
+        quiet = np.flatnonzero(noise.scales <= noise.limit)
+        found = np.full(m, OUTSIDE)
+        among = flat[np.ix_(quiet, quiet)]
+        found[quiet] = find_modes(points[quiet], among, scales[quiet], smallest)
         modes = found if found.max() >= 0 else modes
     known = Known(
         centred, points[:, :strong], spreads, noise.typical, inflation, room, smallest, constants
@@ -173,8 +186,13 @@ def _clustering(
     scales[rows] = fit.noise.scales
     inside = [np.flatnonzero(members == c) for c in number]
     residuals = [points[own] - centres[c] for c, own in enumerate(inside)]
-    stretch = [stretch_of(each, scales[own]) for each, own in zip(residuals, inside, strict=True)]
-    usual = [np.median([*stretch[:c], *stretch[c + 1 :]] or [1.0]) for c in number]
+    stretch = _beyond_others(
+        [stretch_of(each, scales[own]) for each, own in zip(residuals, inside, strict=True)], 1.0
+    )
+    uneven = _beyond_others([oblong(each) for each in residuals], 0.0)
+    uneven /= [by_chance(len(own)) for own in inside]
+    # One cluster alone may be what its inputs make it.
+    torn = (stretch > _TORN) | ((uneven > _OBLONG[1]) & (len(largest) > 1))
     return Clustering(
         labels=labels,
         centres=centres * units,
@@ -184,10 +202,16 @@ def _clustering(
         iterations=0,
         stopped=f"{len(largest)} clusters of at least {smallest} clients",
         scale=fit.noise.typical * float(np.sqrt(np.mean(units**2))),
-        suspect=(None,) * len(largest),
+        suspect=tuple(_APART if each else None for each in torn),
         noise=OwnNoise(scales, fit.noise.typical, fit.noise.limit, fit.inflation, units),
-        stretched=tuple(bool(stretch[c] > max(1.0, usual[c])) for c in number),
+        stretched=tuple(((stretch > 0) | (uneven > _OBLONG[0])).tolist()),
     )
+
+
+def _beyond_others(values: list[float], least: float) -> Array:
+    """How far each is above the others' median, or above the least that noise explains."""
+    usual = [np.median([*values[:c], *values[c + 1 :]] or [least]) for c in range(len(values))]
+    return np.array(values) - np.maximum(usual, least)
 
 
 def _one_cluster(vectors: Array, smallest: int) -> Clustering:

@@ -120,7 +120,7 @@ def _step(
     if not enough(d - p):
         whole = (squares[kept] + apart[kept, own]) * unbiased
         typical = float(np.sqrt(np.median(whole) / median_of_chi_square(d)))
-    noise = noise_outside(squares, d - p, typical, constants)
+    noise = noise_outside(squares, d - p, typical, constants, kept)
     variances = np.maximum(noise.scales**2, np.finfo(np.float64).tiny)
     inflation = 1.0
     if p:

@@ -20,12 +20,14 @@ from math import exp, inf, log, sqrt
 import numpy as np
 from scipy.special import chdtri, fdtri
 
-from tagma.arrays import Array
+from tagma.arrays import Array, Labels
 from tagma.strategies.clustering.density.constants import Constants
 
 _ENOUGH = 4
 """With fewer degrees of freedom, the median noise follows from distances within the clusters."""
 _SPREADS = 4.0
+_HARMLESS = 2.5
+"""Noise of so many times the median is never too much: who has it counts for a third."""
 _QUARTILE = 0.6745
 """The upper quartile of a standard normal variable."""
 _KNOWN = 1e9
@@ -42,17 +44,27 @@ class Noise:
     """Their median s_0, or what stands for it."""
     limit: float
     """Clients with more are outside."""
+    freedom: int
+    """In so many dimensions they were measured; the rest is borrowed."""
 
 
-def noise_outside(squares: Array, freedom: int, typical: float, constants: Constants) -> Noise:
+def noise_outside(
+    squares: Array,
+    freedom: int,
+    typical: float,
+    constants: Constants,
+    members: Labels | None = None,
+) -> Noise:
     """From squared lengths outside the signal subspace, shape (m,), and its codimension.
 
-    `typical` is used where the codimension is too small to tell.
+    `typical` is used where the codimension is too small to tell. The measure are the `members`,
+    if they are most clients: in few dimensions noisy clients outside would raise the median.
     """
+    known = slice(None) if members is None or 2 * len(members) <= len(squares) else members
     if enough(freedom):
-        typical = sqrt(max(float(np.median(squares)), 0) / median_of_chi_square(freedom))
+        typical = sqrt(max(float(np.median(squares[known])), 0) / median_of_chi_square(freedom))
     scales = shrunk(squares, freedom, typical, constants)
-    return Noise(scales, typical, _limit(scales, freedom, constants))
+    return Noise(scales, typical, _limit(scales[known], freedom, constants), freedom)
 
 
 def shrunk(squares: Array, freedom: int, typical: float, constants: Constants) -> Array:
@@ -71,7 +83,9 @@ def _limit(scales: Array, freedom: int, constants: Constants) -> float:
     if not quartile:
         return inf if not middle else constants.noisiest * middle
     spread = log(middle / quartile) / _QUARTILE
-    least = sqrt(reach(freedom, _KNOWN, constants) / freedom)
+    borrowed = constants.borrowed
+    harmless = sqrt((freedom * _HARMLESS**2 + borrowed) / (freedom + borrowed))
+    least = max(sqrt(reach(freedom, _KNOWN, constants) / freedom), harmless)
     return float(middle * min(max(exp(_SPREADS * spread), least), max(constants.noisiest, least)))
 
 

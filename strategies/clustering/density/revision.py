@@ -14,12 +14,20 @@ from scipy.spatial.distance import cdist
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.clustering.density.constants import Constants
-from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, polish, renumber
+from tagma.strategies.clustering.density.membership import (
+    OUTSIDE,
+    Fit,
+    polish,
+    renumber,
+    weights_by,
+)
 from tagma.strategies.clustering.density.modes import find_modes
+from tagma.strategies.clustering.density.noise import Noise
 from tagma.strategies.clustering.density.separation import (
     Group,
     beyond_noise,
     most_inside,
+    of_most,
     separation,
     two_means,
     without_noise,
@@ -27,8 +35,12 @@ from tagma.strategies.clustering.density.separation import (
 
 _MOST = 2000
 """Among more clients outside than this, none are looked for."""
-_LONGEST = 2.0
+_LONGEST = 3.0
 """Clusters are not taken for more elongated than this, in variance."""
+_MADE = 0.5
+"""Separation may be so much less in all directions than in the strongest."""
+_USUAL = 0.5
+"""Elongation is that of clusters which hold so many clients: some are two that were merged."""
 
 
 @dataclass(frozen=True)
@@ -120,19 +132,33 @@ def _first(labels: Labels) -> Labels:
 def _indistinct(known: Known, fit: Fit) -> tuple[int, int] | None:
     """The two clusters that are most clearly one, if there are any."""
     worst, pair = known.constants.apart, None
-    rows = [np.flatnonzero(fit.members == number) for number in range(fit.k)]
-    strong = [Group(known.strong[own], fit.noise.scales[own]) for own in rows]
-    whole = [Group(known.vectors[own], fit.noise.scales[own]) for own in rows]
+    strong, whole = [], []
+    weights = weights_by(fit.noise.scales, fit.noise.typical)
+    for number in range(fit.k):
+        own = np.flatnonzero(fit.members == number)
+        noise = _pooled(fit.noise, own, weights[own], known.constants)
+        strong.append(Group(known.strong[own], weights[own], noise))
+        whole.append(Group(known.vectors[own], weights[own], noise))
     elongation = _elongation(strong)
     for group in (*strong, *whole):
         group.variance *= elongation
     for a in range(fit.k):
         for b in range(a):
             both, inside = (whole[b], whole[a]), (strong[b], strong[a])
-            found = separation(*(inside if most_inside(both, inside) else both))
+            found = separation(*both)
+            if most_inside(both, inside):  # in directions that a few clients may have made strong
+                found = min(separation(*inside), found + _MADE)
             if found < worst:
                 worst, pair = found, (b, a)
     return pair
+
+
+def _pooled(noise: Noise, rows: Labels, weights: Array, constants: Constants) -> float:
+    """The variance of these clients' entries; all of them borrow what one borrows elsewhere."""
+    borrowed = constants.borrowed
+    own = (noise.freedom + borrowed) * noise.scales[rows] ** 2 - borrowed * noise.typical**2
+    total = float(weights @ np.maximum(own, 0)) + borrowed * noise.typical**2
+    return total / (noise.freedom * float(weights.sum()) + borrowed)
 
 
 def _elongation(groups: list[Group]) -> float:
@@ -141,12 +167,17 @@ def _elongation(groups: list[Group]) -> float:
     Losses may scatter their minimisers more in some directions: no reason to split one cluster.
     """
     found = []
+    if not len(groups[0].centre):
+        return 1.0
     for group in groups:
         others = max(group.size - 1, 1)
-        largest = np.linalg.eigvalsh(group.away.T @ group.away)[-1:].sum() / others
+        away = group.away * np.sqrt(group.weights / group.total * group.size)[:, None]
+        values, directions = np.linalg.eigh(away.T @ away)
+        largest = min(float(values[-1]) / others, of_most(away @ directions[:, -1]) ** 2)
         ratio = len(group.centre) / others
-        found.append(without_noise(float(largest) / max(group.variance, 1e-300), ratio))
-    usual = np.median(np.repeat(found, [group.size for group in groups]))
+        found.append(without_noise(largest / max(group.variance, 1e-300), ratio))
+    sizes = [len(group.away) for group in groups]
+    usual = np.quantile(np.repeat(found, sizes), _USUAL)
     return float(np.clip(usual, 1, _LONGEST))
 
 

@@ -17,6 +17,8 @@ from tagma.strategies.clustering.density.projection import right_singular
 from tagma.strategies.numerics.noise_edge import edge_of
 
 _SWEEPS = 10
+_OF_OTHERS = 2.0
+"""The variance of a group is at most so many times that of most of its clients."""
 """Of two means, after a cut."""
 _TRACY_WIDOM = 2.02
 """One in a hundred of normal clusters exceeds it."""
@@ -25,35 +27,49 @@ _TRACY_WIDOM = 2.02
 class Group:
     """Clients that may be a cluster, as the tests below need them."""
 
-    def __init__(self, rows: Array, scales: Array) -> None:
-        """From their vectors, shape (M, d), and their own noise, shape (M,)."""
-        self.size = len(rows)
-        self.centre = rows.mean(axis=0)
+    def __init__(self, rows: Array, weights: Array, variance: float) -> None:
+        """From vectors, shape (M, d), how much each counts, (M,), and their entries' variance."""
+        self.total = float(weights.sum())
+        self.size = self.total**2 / float(weights @ weights)
+        self.weights = weights
+        self.centre = weights @ rows / self.total
         self.away = rows - self.centre
         self.squares = np.einsum("ij,ij->i", self.away, self.away)
-        self.variance = float(scales @ scales) / self.size
+        self.variance = variance
 
 
 def separation(first: Group, second: Group) -> float:
     """How far two groups are apart, in deviations. Cost O(M d)."""
     line = first.centre - second.centre
     squared = float(line @ line)
-    if min(first.size, second.size) < 2 or not squared:
+    if min(len(first.away), len(second.away)) < 2 or not squared:
         return 0.0
     gap = variance = 0.0
     for group, toward in ((first, line), (second, -line)):
-        others = group.size - 1
-        along, square = group.away @ toward / others, group.squares / others
-        # Without the client, the line is `toward` - away / others.
-        length = np.sqrt(np.maximum(squared - 2 * along + square / others, 1e-12 * squared))
-        places = (squared / 2 + others * along - (1 + 0.5 / others) * square) / length
-        mean = float(places.sum()) / group.size
+        along = group.away @ toward
+        # Without the client, the line is `toward` - part * away.
+        part = group.weights / (group.total - group.weights)
+        length = np.sqrt(
+            np.maximum(squared - 2 * part * along + part**2 * group.squares, 1e-12 * squared)
+        )
+        places = (squared / 2 + along - (1 + part / 2) * part * group.squares) / length
+        mean = float(group.weights @ places) / group.total
         gap += mean
-        deviations = places - mean
-        variance += max(float(deviations @ deviations) / others, group.variance) / 2
+        spread = float(group.weights @ (places - mean) ** 2) / group.total
+        spread *= group.size / (group.size - 1)
+        # A few of other clusters should not count.
+        spread = max(min(spread, of_most(places) ** 2), spread / _OF_OTHERS)
+        variance += max(spread, group.variance) / 2
     if not variance:
         return inf if gap > 0 else 0.0
     return gap / sqrt(variance)
+
+
+def of_most(places: Array) -> float:
+    """The deviation of most of these numbers."""
+    middle = len(places) // 2
+    away = np.sort(np.abs(places - np.sort(places)[middle]))
+    return 1.4826 * float(away[middle])
 
 
 def most_inside(whole: tuple[Group, Group], inside: tuple[Group, Group]) -> bool:
@@ -96,6 +112,27 @@ def stretch_of(residuals: Array, scales: Array) -> float:
     edge = sqrt(m - 1) + sqrt(d)
     width = edge * (1 / sqrt(m - 1) + 1 / sqrt(d)) ** (1 / 3)
     return sqrt(max(largest, 0) / (edge**2 + _TRACY_WIDOM * width))
+
+
+def oblong(residuals: Array) -> float:
+    """How unlike each other the sides are to which a cluster's clients are scattered; 0: round.
+
+    Divided by `by_chance` it is in standard deviations.
+
+    The angles between clients without noise of their own in common are right ones, give or take
+    1 / sqrt(d): the spatial signs' test of sphericity (Zou et al., 2014). It sees many weak
+    directions, as of several merged clusters, where none is beyond the noise edge.
+    """
+    m, d = residuals.shape
+    lengths = np.sqrt(np.einsum("ij,ij->i", residuals, residuals))
+    signs = residuals / np.maximum(lengths, 1e-150)[:, None]
+    cosines = (signs @ signs.T)[np.triu_indices(m, 1)]
+    return float(d * cosines.var() - 1)
+
+
+def by_chance(size: int) -> float:
+    """The standard deviation of `oblong` for so many clients that are scattered to all sides."""
+    return 2 / sqrt(max(size * (size - 1), 1))
 
 
 def two_means(rows: Array, direction: Array) -> Labels:

@@ -2,9 +2,19 @@
 
 from functools import partial
 
+import numpy as np
+
 from tagma.strategies import aggregation
 
 FRACTION = 0.2
+
+
+def with_reference(rows, **given):
+    """FLTrust, which needs one."""
+    trusted = np.ones(np.shape(rows)[-1] or 1)
+    return aggregation.fltrust(rows, **{"reference": trusted} | given)
+
+
 ALL = {
     "mean": aggregation.mean,
     "median": aggregation.median,
@@ -21,6 +31,17 @@ ALL = {
         "krum", "multi_krum", "bulyan", "meamed", "mda", "monna", "caf", "smea", "cge", "dnc",
     )
 }  # fmt: skip
+UPDATES = {
+    "norm_clipping": partial(aggregation.norm_clipping, radius=2.0),
+    "fltrust": with_reference,
+    "flame": partial(aggregation.flame, noise=0.0),
+    "foolsgold": aggregation.foolsgold,
+    "fldetector": aggregation.fldetector,
+    "rlr": aggregation.rlr,
+    "lasa": aggregation.lasa,
+}
+"""Defences of updates: they measure from 0, and promise less than those above."""
+EVERY = ALL | UPDATES
 PRE = {
     "nnm": partial(aggregation.nnm, fraction=FRACTION),
     "arc": partial(aggregation.arc, fraction=FRACTION),

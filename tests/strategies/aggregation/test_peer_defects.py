@@ -9,15 +9,15 @@ from tagma.strategies import aggregation as ours
 from tagma.strategies.numerics.gram_matrix import Geometry
 from tagma.strategies.numerics.row_blocks import Rows
 from tagma.strategies.rule_choice import aggregator_of
-from tests.strategies.aggregation.aggregators import ALL, PRE
+from tests.strategies.aggregation.aggregators import EVERY, PRE
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_nan_or_inf_from_two_of_ten_clients_makes_no_result_non_finite(name, value):
     rows = np.random.default_rng(0).normal(size=(10, 20))
     rows[:2] = value
-    result = ALL[name](rows)
+    result = EVERY[name](rows)
     assert np.isfinite(result.estimate).all()
     assert result.removed == 2
 
@@ -54,10 +54,10 @@ def test_clipping_and_arc_do_not_change_their_input(name):
     assert np.array_equal(rows, before)
 
 
-@pytest.mark.parametrize("name", [*ALL, *PRE])
+@pytest.mark.parametrize("name", [*EVERY, *PRE])
 def test_the_same_input_gives_the_same_answer(name):
     rows = np.random.default_rng(3).normal(size=(12, 30))
-    first, second = ((ALL | PRE)[name](rows) for _ in range(2))
+    first, second = ((EVERY | PRE)[name](rows) for _ in range(2))
     key = "rows" if name in PRE else "estimate"
     assert np.array_equal(getattr(first, key), getattr(second, key))
 

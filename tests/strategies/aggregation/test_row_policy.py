@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tagma.strategies.aggregation import mean, with_pre_aggregators, with_spectral_filter
-from tests.strategies.aggregation.aggregators import ALL, PRE, ROBUST
+from tests.strategies.aggregation.aggregators import ALL, EVERY, PRE, ROBUST
 
 DTYPES = (np.float32, np.float64)
 LARGEST = {np.float32: np.finfo(np.float32).max, np.float64: 1e150}
@@ -21,12 +21,12 @@ def rows_of(m=10, d=6, dtype=np.float64, seed=0):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_a_row_that_is_not_finite_is_removed_and_counted(name, value, dtype):
     rows = rows_of(dtype=dtype)
     rows[2, 1] = rows[7, 5] = value
     honest = np.delete(np.arange(10), [2, 7])
-    result, expected = ALL[name](rows), ALL[name](rows[honest])
+    result, expected = EVERY[name](rows), EVERY[name](rows[honest])
     assert result.removed == 2
     assert expected.removed == 0
     assert np.allclose(result.estimate, expected.estimate, rtol=1e-6)
@@ -39,7 +39,7 @@ def test_a_row_that_is_not_finite_is_removed_and_counted(name, value, dtype):
         assert result.weights[[2, 7]].tolist() == [0, 0]
 
 
-MANY = [(name, 10, 200_000) for name in ALL] + [
+MANY = [(name, 10, 200_000) for name in EVERY] + [
     (name, m, d)
     for name in ("mean", "median", "trimmed_mean", "meamed", "krum", "cge")
     for m, d in ((100, 3000), (600, 500))
@@ -54,12 +54,12 @@ def test_in_many_entries_they_are_found_wherever_they_are(name, m, d, centre):
     rows = rows_of(m, d, np.float32) + np.float32(centre - 3)
     honest = np.delete(rows, [2, 7], axis=0)
     rows[2, 0], rows[7, -1] = -np.inf, np.nan
-    result = ALL[name](rows)
+    result = EVERY[name](rows)
     assert result.removed == 2
     rtol = 1e-4 if name in WITH_DISTANCES else 1e-6  # whose weights depend on rounding
-    assert np.allclose(result.estimate, ALL[name](honest).estimate, rtol=rtol, atol=1e-6)
+    assert np.allclose(result.estimate, EVERY[name](honest).estimate, rtol=rtol, atol=1e-6)
     rows[[2, 7]] = 3e38  # finite, but their sums are not
-    result = ALL[name](rows)
+    result = EVERY[name](rows)
     assert result.removed == 0
     assert np.isfinite(result.estimate).all()
 
@@ -114,11 +114,11 @@ def test_pre_aggregators_find_them_in_many_entries(name):
 def test_in_many_entries_of_float64_too(name, size):
     rows = rows_of(12, 70_000) - 3
     rows[5] = size
-    result = ALL[name](rows)
+    result = EVERY[name](rows)
     assert result.removed == 0
     assert np.abs(result.estimate).max() < 10
     rows[5, 69_000] = np.nan
-    result = ALL[name](rows)
+    result = EVERY[name](rows)
     assert result.removed == 1
     assert np.abs(result.estimate).max() < 10
 
@@ -130,9 +130,9 @@ def test_one_or_two_long_rows_are_found_too(name, m):
     rows[0, 77_777] = np.nan
     if m == 1:
         with pytest.raises(ValueError, match="no row is finite"):
-            ALL[name](rows)
+            EVERY[name](rows)
     else:
-        result = ALL[name](rows)
+        result = EVERY[name](rows)
         assert result.removed == 1
         assert np.allclose(result.estimate, rows[1])
 
@@ -153,16 +153,16 @@ def test_a_row_of_astronomic_size_counts_as_any_outlier(name, dtype):
     honest = rows_of(12, 30, dtype)
     for size in (1e30, -1e30, 0.9 * largest):
         near = np.vstack([honest, np.full((2, 30), np.copysign(1e4, size), dtype)])
-        near = ALL[name](near).estimate
+        near = EVERY[name](near).estimate
         rows = np.vstack([honest, np.full((2, 30), size, dtype)])
-        result = ALL[name](rows).estimate
+        result = EVERY[name](rows).estimate
         assert np.allclose(result, near, atol=2e-3), size
         # A rule that chooses one row is as far from the middle as that row.
         assert np.abs(result - 3).max() <= np.abs(honest - 3).max()
 
 
 WITH_DISTANCES = {
-    name: ALL[name]
+    name: EVERY[name]
     for name in (
         "krum", "multi_krum", "bulyan", "mda", "monna", "caf", "smea", "dnc", "geometric_median",
         "centered_clipping", "iterative_filtering",
@@ -212,7 +212,7 @@ def test_honest_rows_near_the_largest_size_outvote_byzantine_clients_at_its_nega
 
 @pytest.mark.parametrize("m", [2, 4, 9, 10])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_usable_rows_never_overflow(name, dtype, m):
     largest = LARGEST[dtype]
     source = np.random.default_rng(1)
@@ -222,8 +222,10 @@ def test_usable_rows_never_overflow(name, dtype, m):
     half = m // 2
     few = np.vstack([mixed[:half], source.normal(size=(m - half, 5)).astype(dtype)])
     for rows in (same, opposite, mixed, few):
-        result = ALL[name](rows).estimate
+        result = EVERY[name](rows).estimate
         assert np.isfinite(result).all()
+        if name not in ALL:  # what shortens or reverses rows may leave their range
+            continue
         slack = 1e-6 * np.abs(rows).max(axis=0)
         assert (result / 2 <= rows.max(axis=0) / 2 + slack).all()
         assert (result / 2 >= rows.min(axis=0) / 2 - slack).all()
@@ -234,7 +236,7 @@ def test_usable_rows_never_overflow(name, dtype, m):
 def test_very_small_rows_are_treated_as_at_any_scale(name, dtype):
     rows = np.random.default_rng(0).integers(0, 1000, size=(9, 3)).astype(dtype)
     scale = dtype(2.0**-141 if dtype == np.float32 else 2.0**-500)
-    expected, found = ALL[name](rows), ALL[name](rows * scale)
+    expected, found = EVERY[name](rows), EVERY[name](rows * scale)
     assert np.allclose(found.estimate / scale, expected.estimate, atol=0.5)
     if expected.kept is not None:
         assert found.kept.tolist() == expected.kept.tolist()
@@ -256,7 +258,7 @@ def test_one_entry_that_is_not_finite_is_found_in_any_place(name, value, shape):
     rows = source.normal(size=shape).astype(np.float32)
     for row, column in source.integers(0, (shape[0], 100), size=(25, 2)):
         before, rows[row, column] = rows[row, column], value
-        assert ALL[name](rows).removed == 1, (row, column)
+        assert EVERY[name](rows).removed == 1, (row, column)
         rows[row, column] = before
 
 
@@ -265,21 +267,21 @@ def test_one_entry_that_is_not_finite_is_found_in_any_place(name, value, shape):
 def test_tiny_rows_are_not_lost(name, dtype):
     tiny = 1e-26 if dtype == np.float32 else 1e-140
     rows = rows_of(10, 4, np.float32).astype(dtype)
-    expected = ALL[name](rows).estimate
-    assert np.allclose(ALL[name](rows * dtype(tiny)).estimate / dtype(tiny), expected, rtol=1e-5)
+    expected = EVERY[name](rows).estimate
+    assert np.allclose(EVERY[name](rows * dtype(tiny)).estimate / dtype(tiny), expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (3,), (2, 2, 2)])
 def test_rows_without_entries_or_of_another_shape_are_an_error(name, shape):
     with pytest.raises(ValueError, match="shape"):
-        ALL[name](np.zeros(shape))
+        EVERY[name](np.zeros(shape))
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_no_finite_row_at_all_is_an_error(name):
     with pytest.raises(ValueError, match="no row is finite"):
-        ALL[name](np.full((3, 2), np.nan))
+        EVERY[name](np.full((3, 2), np.nan))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -287,27 +289,27 @@ def test_no_finite_row_at_all_is_an_error(name):
 @pytest.mark.parametrize("m", [1, 2, 3, 7, 8])
 def test_equal_rows_and_a_single_row_are_their_own_aggregate(name, m, dtype):
     row = np.array([1.5, -2.25, 0.0, 1e5], dtype)
-    assert np.allclose(ALL[name](np.tile(row, (m, 1))).estimate, row, rtol=1e-6)
+    assert np.allclose(EVERY[name](np.tile(row, (m, 1))).estimate, row, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_precision_and_memory_order_do_not_matter(name):
     rows = rows_of(12, 40)
-    expected = ALL[name](rows).estimate
-    assert np.allclose(ALL[name](np.asfortranarray(rows)).estimate, expected)
-    assert np.allclose(ALL[name](np.repeat(rows, 3, axis=1)[:, ::3]).estimate, expected)
-    single = ALL[name](rows.astype(np.float32)).estimate
+    expected = EVERY[name](rows).estimate
+    assert np.allclose(EVERY[name](np.asfortranarray(rows)).estimate, expected)
+    assert np.allclose(EVERY[name](np.repeat(rows, 3, axis=1)[:, ::3]).estimate, expected)
+    single = EVERY[name](rows.astype(np.float32)).estimate
     assert single.dtype == np.float32
     assert np.allclose(single, expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("name", [*ALL, *PRE])
+@pytest.mark.parametrize("name", [*EVERY, *PRE])
 def test_inputs_are_left_as_they_were(name, order):
     rows = np.asarray(rows_of(), order=order)
     rows[3] = 1e30
     before = rows.copy()
-    result = (ALL | PRE)[name](rows)
+    result = (EVERY | PRE)[name](rows)
     if name in PRE:
         result.rows[:] = 0
     assert np.array_equal(rows, before)
@@ -326,7 +328,7 @@ def test_inputs_are_left_as_they_were(name, order):
 )
 def test_what_is_not_real_numbers_is_an_error(name, rows):
     with pytest.raises(ValueError, match="real numbers"):
-        ALL[name](rows)
+        EVERY[name](rows)
 
 
 def test_whole_numbers_are_computed_as_floats():

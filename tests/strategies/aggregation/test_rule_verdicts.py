@@ -51,3 +51,12 @@ def test_what_is_tried_out_leaves_no_trace():
         pass
     assert not found.judged
     assert not found.out
+
+
+def test_a_rule_may_say_whom_it_kept_and_no_more():
+    def some(rows, **given):
+        return Aggregate(rows[0], kept=np.array([True, True, True, False, True]))
+
+    found = verdicts(some)
+    assert found.judged
+    assert found.out == {9}

@@ -9,21 +9,26 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+import tagma
 from tagma.errors import SettingError
+from tagma.server.wiring import algorithm_of
+from tagma.settings import compose
 from tagma.strategies import aggregation as ours
 from tagma.strategies.aggregation import Aggregate, with_pre_aggregators, with_spectral_filter
 from tagma.strategies.aggregation.rule import as_aggregator, rule
 from tagma.strategies.aggregation.side_information import NAMES
 from tagma.strategies.rule_choice import aggregator_of
-from tests.strategies.aggregation.aggregators import ALL, PRE
+from tests.strategies.aggregation.aggregators import ALL, EVERY, PRE
 
 HERE = __name__
-COMPOSED = ALL | {
+COMPOSED = EVERY | {
     "filtered mean": with_spectral_filter(ours.mean),
     "filtered median": with_spectral_filter(ours.median),
     "nnm, trimmed_mean": with_pre_aggregators([PRE["nnm"]], ALL["trimmed_mean"]),
     "arc, clipping, mean": with_pre_aggregators([PRE["arc"], PRE["clipping"]], ours.mean),
 }
+USING = {"monna", "centered_clipping", "fltrust", "foolsgold", "fldetector"}
+"""More than weights."""
 PER_COORDINATE = {"median", "trimmed_mean", "meamed"}
 CHOOSING = {
     "krum", "multi_krum", "mda", "monna", "smea", "cge", "dnc", "iterative_filtering",
@@ -265,7 +270,7 @@ def test_an_entry_beyond_the_largest_is_not_hidden_by_a_small_weight():
 def test_all_may_be_given_to_every_aggregator_and_what_it_does_not_use_changes_nothing():
     rows = rows_of(11)
     unused = {"clients": np.arange(11), "memory": {"other": rows}, "reference": np.full(3, 1e6)}
-    for name in sorted(set(COMPOSED) - {"monna", "centered_clipping"}):
+    for name in sorted(set(COMPOSED) - USING):
         found = COMPOSED[name](rows, weights=None, **unused)
         assert np.array_equal(found.estimate, COMPOSED[name](rows).estimate), name
         assert found.memory is None
@@ -418,7 +423,7 @@ def test_a_plain_function_is_an_aggregator():
     rows = rows_of(5)
     everything = {
         "clients": np.arange(5), "weights": np.arange(5) + 1.0, "reference": rows[0],
-        "memory": {"a": rows},
+        "memory": {"a": rows}, "origin": rows[1],
     }  # fmt: skip
     assert set(everything) == set(NAMES)
     middle = (rows.min(axis=0) + rows.max(axis=0)) / 2
@@ -464,3 +469,57 @@ def test_nor_is_it_one_of_a_pre_aggregator():
     weights = np.arange(6.0) + 1
     found = aggregator_of(mean | {"pre": ["bucketing"]})(rows_of(6), weights=weights)
     assert np.allclose(found.weights, weights / weights.sum())
+
+
+@pytest.mark.parametrize("name", ["foolsgold", "fldetector"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda one: {}, "a finite array 'clients'"),
+        (lambda one: {**one, "clients": one["clients"][::-1]}, "'clients' must ascend"),
+        (lambda one: {**one, "clients": one["clients"][:3]}, r"of shape \(3"),
+        (lambda one: {**one, "clients": one["clients"] * np.nan}, "a finite array 'clients'"),
+        (lambda one: {key: array.T for key, array in one.items()}, "a finite array"),
+    ],
+)
+def test_a_history_that_is_none_is_refused(name, change, said):
+    rows = rows_of(5)
+    memory = EVERY[name](rows, clients=np.arange(5)).memory
+    EVERY[name](rows, clients=np.arange(5), memory=memory)
+    with pytest.raises(ValueError, match=f"memory: .*{said}"):
+        EVERY[name](rows, clients=np.arange(5), memory=change(memory))
+
+
+@pytest.mark.parametrize("name", ["foolsgold", "fldetector"])
+def test_a_history_knows_clients_by_their_numbers(name):
+    rows = rows_of(6)
+    first = EVERY[name](rows, clients=np.array([9, 2, 7, 4, 30, 11]))
+    assert first.memory["clients"].tolist() == [2, 4, 7, 9, 11, 30]
+    rows[1] = np.nan  # of a client that nobody has seen
+    second = EVERY[name](rows, clients=np.array([2, 3, 4, 7, 9, 40]), memory=first.memory)
+    assert second.memory["clients"].tolist() == [2, 4, 7, 9, 11, 30, 40]
+    kept = "sums" if name == "foolsgold" else "updates"
+    assert np.array_equal(second.memory[kept][5], rows_of(6)[4])  # of client 30, who was away
+    assert np.array_equal(second.memory[kept][6], rows[5])
+
+
+def test_a_rule_that_needs_a_reference_is_refused_where_there_is_none():
+    trusting = {"_target_": "tagma.strategies.aggregation.fltrust.fltrust"}
+    for config in (trusting, trusting | {"pre": [{"nnm": {"fraction": 0.2}}]}):
+        aggregator_of(config)
+        with pytest.raises(SettingError, match=r"aggregation=fltrust: needs a reference, and this"):
+            aggregator_of(config, without=("reference",))
+    with pytest.raises(SettingError, match="needs a reference"):
+        tagma.Robust("fltrust")
+    with pytest.raises(SettingError, match=r"task\.server_samples gives it data"):
+        algorithm_of(compose(["aggregation=fltrust"]))
+    algorithm_of(compose(["task=rotated_digits", "task.server_samples=20", "aggregation=fltrust"]))
+
+
+def test_layers_are_no_setting_and_given_when_a_rule_is_made():
+    config = {"_target_": "tagma.strategies.aggregation.lasa.lasa"}
+    rows = rows_of(9, 6)
+    found = aggregator_of(config, layers=(4, 2))(rows)
+    assert np.array_equal(found.estimate, ours.lasa(rows, layers=[4, 2]).estimate)
+    with pytest.raises(SettingError, match="there is no such setting"):
+        aggregator_of(config | {"layers": [4, 2]})

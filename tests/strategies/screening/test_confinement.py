@@ -30,10 +30,21 @@ def test_within_its_radius_a_model_moves_freely():
 
 def test_a_minority_that_leans_is_held_at_the_border_and_seen():
     leaning = np.concatenate([INWARD[:6], 50 * OUTWARD[:4]])
-    model, after = bounds(9.0, 1.0).confine(1, CENTRE, np.array([3.0, 0, 0, 0]), leaning)
+    model, after = bounds(9.0, 1.0).confine(1, CENTRE, np.array([1.1, 0, 0, 0]), leaning)
     assert model.tolist() == [1, 0, 0, 0]
     assert after.radii.tolist() == [9, 1]
+    assert after.at_border.tolist() == [False, True]
+    assert not after.torn.any()
+
+
+def test_where_a_minority_leads_the_bound_shrinks_and_that_is_seen():
+    leading = np.concatenate([INWARD[:6], 50 * OUTWARD[:4]])
+    model, after = bounds(9.0, 1.0).confine(1, CENTRE, np.array([3.0, 0, 0, 0]), leading)
+    assert model.tolist() == [0.5, 0, 0, 0]
+    assert after.radii.tolist() == [9, 0.5]
     assert after.torn.tolist() == [False, True]
+    model, after = bounds(1.0).confine(0, CENTRE, np.array([3.0, 0, 0, 0]), leading[-3:])
+    assert model.tolist() == [1, 0, 0, 0]
 
 
 def test_the_bound_grows_if_two_thirds_want_to_go_farther():

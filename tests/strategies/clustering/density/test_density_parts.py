@@ -15,6 +15,8 @@ from tagma.strategies.clustering.density.noise import noise_outside
 from tagma.strategies.clustering.density.projection import signal_directions
 from tagma.strategies.clustering.density.separation import (
     Group,
+    by_chance,
+    oblong,
     separation,
     stretch_of,
     two_means,
@@ -35,7 +37,7 @@ def squared(points):
 
 
 def group(rows, noise=1.0):
-    return Group(rows, np.full(len(rows), noise))
+    return Group(rows, np.ones(len(rows)), noise**2)
 
 
 def test_each_client_is_measured_by_its_own_noise():
@@ -68,6 +70,16 @@ def test_near_copies_ban_nobody_but_copies():
     assert found.k == 4
     assert not found.trimmed[10:60].any()
     assert found.trimmed.sum() == 40
+
+
+def test_the_clients_of_a_small_and_far_cluster_are_no_copies_of_each_other():
+    for seed in range(20):
+        source = np.random.default_rng([17, seed])
+        points = source.normal(size=(24, 110))
+        points[:6] += 160 / 110**0.5 * source.choice([-1, 1], size=110)
+        found = density(points)
+        assert np.bincount(found.labels).tolist() == [18, 6]
+        assert not found.trimmed.any()
 
 
 def test_one_of_each_group_of_copies_stays():
@@ -125,10 +137,33 @@ def test_features_on_scales_from_1_to_100_are_measured_in_their_own_units():
 
 def test_clients_with_few_examples_may_be_noisier():
     points, _ = groups_of(25, 25, distance=30.0)
-    points[:2] = points[2:25].mean(axis=0) + 2.5 * np.random.default_rng(6).normal(size=(2, 60))
+    points[:2] = points[2:25].mean(axis=0) + 3.5 * np.random.default_rng(6).normal(size=(2, 60))
     assert density(points).trimmed[:2].all()
     examples = np.where(np.arange(50) < 2, 20, 200)
     assert not density(points, examples=examples).trimmed.any()
+
+
+def test_twice_the_noise_of_most_leaves_nobody_out():
+    points, _ = groups_of(25, 25, distance=30.0)
+    points[:2] = points[2:25].mean(axis=0) + 2 * np.random.default_rng(6).normal(size=(2, 60))
+    assert not density(points).trimmed.any()
+
+
+def test_a_few_clients_of_another_cluster_do_not_make_two_one():
+    source = np.random.default_rng(15)
+    first, second = source.normal(size=(2, 20, 10))
+    second[:, 0] += 6
+    first[:3] = second[:3]
+    assert separation(group(first), group(second)) > 3.4
+
+
+def test_many_weak_directions_make_a_cluster_oblong_where_none_is_beyond_the_noise_edge():
+    source = np.random.default_rng(16)
+    round_, merged = source.normal(size=(2, 100, 100))
+    merged += 4 / 2**0.5 * np.eye(100)[np.arange(100) % 5]
+    apart = [rows - rows.mean(axis=0) for rows in (round_, merged)]
+    assert stretch_of(apart[1], np.ones(100)) < 1.1
+    assert oblong(apart[0]) < 2.5 * by_chance(100) < oblong(apart[1])
 
 
 def test_who_claims_few_examples_has_no_room_beyond_the_limit():
