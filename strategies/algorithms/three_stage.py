@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
@@ -24,6 +24,7 @@ from tagma.strategies.aggregation import (
     trimmed_mean,
     with_spectral_filter,
 )
+from tagma.strategies.aggregation.from_origin import from_origin
 from tagma.strategies.aggregation.pre.with_running_clip import with_running_clip
 from tagma.strategies.aggregation.pre.with_spectral_filter import FACTOR, REMOVABLE
 from tagma.strategies.aggregation.rule_verdicts import watched
@@ -211,10 +212,10 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             aggregate = with_running_clip(aggregate)
         if spectral_filter:
             aggregate = with_spectral_filter(aggregate, factor=factor, removable=removable)
-        self._aggregate = watched(aggregate)
+        self._aggregate = watched(from_origin(aggregate) if of_changes else aggregate)
         self._of_changes = of_changes
         self._where_helpful = where_helpful
-        self._single = centered_clipping
+        self._single = from_origin(centered_clipping)
         self._confined = confined
         self._weights = weights
         self._step = optimiser
@@ -276,7 +277,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             return after
         if alike <= LIMIT:
             return after.with_reason(f"within them clients are alike ({alike:.2f} <= {LIMIT})")
-        model = state.initial + self._single(after.local_models - state.initial).estimate
+        model = self._single(after.local_models, origin=state.initial).estimate
         one = after.with_one_model(model.astype(after.models.dtype))
         return one.with_reason(
             f"but one model: clients differ within them, too ({alike:.2f} > {LIMIT})"
@@ -306,12 +307,12 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         for cluster in range(len(models)):
             own = state.standing.counts & (state.labels == cluster)
             if own.any():
-                change = self._aggregate(
-                    replies.vectors[own] - initial,
+                models[cluster] = self._aggregate(
+                    replies.vectors[own],
                     clients=replies.clients[own],
                     weights=_uneven(state.weights, np.flatnonzero(own)),
-                )
-                models[cluster] = initial + change.estimate
+                    origin=initial,
+                ).estimate
         return models
 
     def _optimise(self, initial: Array, state: Clustered, replies: Replies) -> Clustered:
@@ -327,7 +328,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         counts, standing = self._screening.judge(state.standing, rows, answers)
         if self._of_changes:
             claimed = state.local_models[rows] - initial
-            counts = counts & ~few_that_oppose(updates - received, claimed, labels, counts)
+            counts = counts & ~few_that_oppose(-directions, claimed, labels, counts)
         models = state.models.copy()
         memories = list(state.memories or (None,) * len(models))
         bounds, judges = state.confinement, ~standing.quarantined[rows]
@@ -339,17 +340,15 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             aggregate = partial(trimmed_mean, beta=_ASSUMED)
         for cluster in np.unique(labels[counts]):
             own = counts & (labels == cluster)
-            origin = models[cluster] if self._of_changes else None
             found = aggregate(
-                _from(origin, updates[own]),
+                updates[own],
                 clients=replies.clients[own],
                 weights=_uneven(state.weights, rows[own]),
-                reference=_from(origin, replies.reference_for(cluster)),
+                reference=replies.reference_for(cluster),
                 memory=memories[cluster],
                 origin=self._step.origin(models[cluster]),
             )
-            estimate = found.estimate if origin is None else origin + found.estimate
-            model = self._step(models[cluster], estimate, replies.told_by(own))
+            model = self._step(models[cluster], found.estimate, replies.told_by(own))
             if bounds is not None:
                 centre = state.clustering.centres[cluster]
                 said = directions[judges & (labels == cluster)]
@@ -419,11 +418,6 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
     def findings(self, state: ThreeStageState) -> Clustered | None:
         """Clusters, balls and what is held against whom."""
         return state.clustered
-
-
-def _from(origin: Array | None, rows: Array | None) -> Any:
-    """The rows as changes of a model, if there is one."""
-    return rows if origin is None or rows is None else rows - origin
 
 
 def _uneven(weights: Array | None, rows: Labels) -> Array | None:
