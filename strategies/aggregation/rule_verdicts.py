@@ -29,7 +29,7 @@ class Verdicts:
     out: set[int] = field(default_factory=set)
     """Clients that were left out."""
     judged: bool = False
-    """Whether anybody's weight was another than is due, or a rule says whom it kept, and no more."""
+    """Whether some weight was another than is due, or a rule says whom it kept, and no more."""
 
     def add(self, clients: Labels, due: Array | None, found: Aggregate) -> None:
         """What a rule made of the replies of these clients."""
