@@ -17,7 +17,9 @@ from annotated_types import Ge, Lt
 from omegaconf import OmegaConf
 
 from tagma.arrays import Labels, Mask
+from tagma.attacks.backdoor.backdoor import Backdoor, Boosted
 from tagma.attacks.base import Attack
+from tagma.attacks.goal import Goal
 from tagma.attacks.on_clustering.forged_local_models import ClusteringAttack
 from tagma.attacks.schedule import Adversary, Phase, Squad
 from tagma.choices import choices, text_of
@@ -45,11 +47,22 @@ def adversary_of(settings: Settings) -> Adversary:
         for key, config in entries.items()
     }
     task = task_of(settings)  # after the fraction, on which a task may depend, was checked
-    masks = _shared_out(who, role_order(task.clients, settings.seed))
+    phases = {key: _phases(key, config, given) for key, config in entries.items()}
+    within = {key: _members(own, task) for key, own in phases.items()}
+    masks = _shared_out(who, within, role_order(task.clients, settings.seed))
     _check_truth(task, np.logical_or.reduce(list(masks.values())))
-    return Adversary(
-        tuple(Squad(masks[key], _phases(key, config, given)) for key, config in entries.items())
-    )
+    for key, own in phases.items():
+        for phase in own:
+            if isinstance(phase.attack, Boosted):
+                phase.attack.agree(task.clients, int(masks[key].sum()))
+    return Adversary(tuple(Squad(masks[key], own) for key, own in phases.items()))
+
+
+def goal_of(settings: Settings) -> Goal | None:
+    """What the attack wants models to say, of several the first that wants anything."""
+    task = task_of(settings)
+    goals = (attack.goal(task) for attack in adversary_of(settings).attacks)
+    return next((goal for goal in goals if goal is not None), None)
 
 
 def phases_of(attack: str | Attack, given: Mapping[str, Any]) -> tuple[Phase, ...]:
@@ -99,8 +112,28 @@ def _entries(settings: Settings) -> dict[str, Any]:
     return {f"attack.attacks.{number}": entry for number, entry in enumerate(listed)}
 
 
-def _shared_out(who: Mapping[str, Mapping[str, Any]], order: Labels) -> dict[str, Mask]:
-    """The clients of every attack: those that are named, then shares in the order of roles."""
+def _members(phases: Sequence[Phase], task: Task) -> Mask | None:
+    """The clients among which an attack's are: those of one true cluster; None: all."""
+    for phase in phases:
+        if isinstance(phase.attack, Backdoor) and phase.attack.cluster is not None:
+            key, cluster = f"{phase.key}.cluster", phase.attack.cluster
+            truth = true_clusters(task)
+            if truth is None:
+                raise SettingError(key, cluster, "nobody knows the clusters of this task")
+            if cluster >= truth.k:
+                raise SettingError(key, cluster, f"there are {truth.k} true clusters, from 0")
+            return truth.labels == cluster
+    return None
+
+
+def _shared_out(
+    who: Mapping[str, Mapping[str, Any]], within: Mapping[str, Mask | None], order: Labels
+) -> dict[str, Mask]:
+    """The clients of every attack: those that are named, then shares in the order of roles.
+
+    Where an attack's are of one cluster, its share is one of that cluster's clients, and it takes
+    its own before the others.
+    """
     count = len(order)
     masks = {key: np.zeros(count, dtype=bool) for key in who}
     taken = np.zeros(count, dtype=bool)
@@ -111,10 +144,17 @@ def _shared_out(who: Mapping[str, Mapping[str, Any]], order: Labels) -> dict[str
             if taken[number]:
                 raise SettingError(f"{key}.clients", number, "is named twice")
             masks[key][number] = taken[number] = True
+    for key, members in within.items():
+        if members is not None and who[key]["clients"] is not None:
+            raise SettingError(f"{key}.clients", who[key]["clients"], "goes without a cluster")
+        if members is not None:
+            there = order[members[order] & ~taken[order]]
+            chosen = there[: ceil_of(who[key]["fraction"], int(members.sum()))]
+            masks[key][chosen] = taken[chosen] = True
     free = order[~taken[order]]
     first, so_far = 0, 0.0
     for key, own in who.items():
-        if own["clients"] is None:
+        if own["clients"] is None and within[key] is None:
             so_far += own["fraction"]
             last = ceil_of(so_far, count)
             masks[key][free[first:last]] = taken[free[first:last]] = True

@@ -23,7 +23,7 @@ from tagma.arrays import Array, Labels
 from tagma.attacks.adversary import phases_of, share_of
 from tagma.attacks.attacked_grid import WholeRounds
 from tagma.attacks.base import Attack, LocalAttack, LocalView, OmniscientAttack
-from tagma.attacks.client_mod import remember
+from tagma.attacks.client_mod import Notes
 from tagma.attacks.collusion import Collusion
 from tagma.attacks.local_forgery import Sent, forged
 from tagma.attacks.schedule import Adversary, Phase, Squad
@@ -140,7 +140,7 @@ def _attacked(
     received, _ = _model_in(message)  # before the app may change it
     reply = call_next(message, context)
     attack = squad.local_in(number)
-    if reply.has_error() or (attack is None and not squad.remembers):
+    if reply.has_error() or (attack is None and not squad.notes):
         return reply
     answer, name = _model_in(reply)
     layout = _layout_of(answer)
@@ -148,16 +148,18 @@ def _attacked(
     if model is None:
         raise TagmaError("byzantine: the client answers with other arrays than it received")
     honest = layout.vector(answer)
-    past = remember(context.state, TRAIN, number, honest, squad.remembers)
-    if attack is None:
-        return reply
     client = int(context.node_config.get("partition-id", context.node_id))
     own_stream = partial(stream, seed, "attack", client, number)
-    view = LocalView(client, number, TRAIN, model, [model], past, own_stream)
+    view = LocalView(client, number, TRAIN, model, [model], [], own_stream)
+    memory = Notes(context.state, squad, view)
+    if attack is None:
+        memory.add(honest, honest)
+        return reply
     metrics = next(iter(reply.content.metric_records.values()), None)
     numbers = {key: v for key, v in (metrics or {}).items() if isinstance(v, int | float)}
     before = Sent(honest, numbers, {part.name: answer[part.name] for part in layout.buffers})
-    sent = forged(attack, before, view, lambda _: before)
+    sent = forged(attack, before, memory.view_of(attack), lambda _: before)
+    memory.add(honest, sent.vector)
     if sent.vector is None:
         reply.content = RecordDict()
         return reply

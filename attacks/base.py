@@ -18,6 +18,7 @@ from typing import ClassVar, NoReturn
 import numpy as np
 
 from tagma.arrays import Array, Labels
+from tagma.attacks.goal import Goal
 from tagma.attacks.line_search import Rehearse
 from tagma.attacks.threat_model import OutOfSight, ThreatModel
 from tagma.exchange import FIT, GRADIENT
@@ -39,7 +40,7 @@ class LocalView:
     models: Sequence[Array]
     """All models that it received, in the server's order; the numbers of choices are theirs."""
     past: list[Array]
-    """Its last honest updates by this kind of work, oldest first; see `remembers`."""
+    """What the attack noted in earlier rounds of this kind of work, oldest first; see `note`."""
     own_stream: Callable[[], np.random.Generator]
     """Begins the client's random stream of this round: most attacks need none."""
 
@@ -69,7 +70,7 @@ class LocalAttack:
     source: ClassVar[str] = ""
     """Where it was published."""
     remembers: int = 0
-    """How many earlier updates of the client it wants to see."""
+    """How many of its notes of earlier rounds it wants to see."""
     needs_choice: ClassVar[bool] = False
     """Whether it has no meaning but where clients choose among several models."""
 
@@ -94,6 +95,17 @@ class LocalAttack:
     def forge(self, honest: Array, view: LocalView) -> Array | None:
         """What is sent instead of the honest update, by default that itself; None: nothing."""
         return honest
+
+    def note(self, honest: Array, sent: Array, view: LocalView) -> Array:
+        """What it remembers of a round, by default the honest update; `sent` is what was sent.
+
+        Rounds before it begins are noted, too.
+        """
+        return honest
+
+    def goal(self, task: Task) -> Goal | None:
+        """What it wants honest clients' models to say; None: it only does harm."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -184,6 +196,10 @@ class OmniscientAttack:
     def forge(self, view: FederationView) -> Array:
         """The updates that the Byzantine clients send, shape (b, d)."""
         raise NotImplementedError
+
+    def goal(self, task: Task) -> Goal | None:
+        """What it wants honest clients' models to say; None: it only does harm."""
+        return None
 
 
 Attack = LocalAttack | OmniscientAttack

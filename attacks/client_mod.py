@@ -1,15 +1,16 @@
 """How local attacks reach a client: a Flower mod that replaces the update in the reply."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from flwr.app import Context, Message, MetricRecord, RecordDict
+from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp.typing import ClientAppCallable
 
 from tagma.arrays import Array
 from tagma.attacks.adversary import adversary_of
 from tagma.attacks.base import LocalAttack, LocalView
-from tagma.attacks.local_forgery import Sent, forged
+from tagma.attacks.local_forgery import Sent, forged, noted
 from tagma.attacks.schedule import Squad
 from tagma.errors import SettingError
 from tagma.exchange import CHOICE
@@ -20,6 +21,8 @@ from tagma.tasks.task import layout_of
 from tagma.tasks.task_choice import task_of
 from tagma.wire import ARRAYS, CONFIG, METRICS, models_of, pack, round_of, unpack, work_of
 
+_NOTE = "note"
+
 
 def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
     """Let the honest program answer, then forge its update if this client attacks now."""
@@ -28,7 +31,7 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     squad = _squad(settings, context)
     attack = None if squad is None else squad.local_in(round_number)
     changes = attack is not None and attack.changes_replies
-    if squad is None or not (squad.remembers or changes):
+    if squad is None or not (squad.notes or changes):
         return call_next(message, context)
     layout = layout_of(task_of(settings))
     received = [model for model, _ in models_of(message, layout)]
@@ -38,9 +41,6 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
     client = client_number(context)
     work = work_of(message)
     honest, buffers = unpack(reply.content[ARRAYS], layout)
-    past = remember(context.state, work, round_number, honest, squad.remembers)
-    if attack is None:
-        return reply
     numbers = _numbers(reply)
     view = LocalView(
         client=client,
@@ -48,16 +48,21 @@ def byzantine_mod(message: Message, context: Context, call_next: ClientAppCallab
         work=work,
         model=received[int(numbers.get(CHOICE, 0))],
         models=received,
-        past=past,
+        past=[],
         own_stream=partial(stream, settings.seed, "attack", client, round_number),
     )
+    memory = Notes(context.state, squad, view)
+    if attack is None:
+        memory.add(honest, honest)
+        return reply
 
     def answer_to(model: int) -> Sent:
         other = _answer_to(model, message, context, call_next)
         vector, own = unpack(other.content[ARRAYS], layout)
         return Sent(vector, _numbers(other), own)
 
-    sent = forged(attack, Sent(honest, numbers, buffers), view, answer_to)
+    sent = forged(attack, Sent(honest, numbers, buffers), memory.view_of(attack), answer_to)
+    memory.add(honest, sent.vector)
     if sent.vector is None:
         reply.content = RecordDict()
         return reply
@@ -123,21 +128,40 @@ def client_number(context: Context) -> int:
     return int(context.node_config["partition-id"])
 
 
-def remember(
-    state: RecordDict, work: str, round_number: int, honest: Array, count: int
-) -> list[Array]:
-    """The last `count` updates of earlier rounds, kept with the node from round to round.
+class Notes:
+    """What the attacks of a squad remember, kept with the node from round to round.
 
     By round: a client that is asked twice, because its first answer was lost, answers alike.
     """
-    if not count:
-        return []
-    prefix = f"attack.{work}."
-    kept = sorted(int(name.removeprefix(prefix)) for name in state if name.startswith(prefix))
-    past = [number for number in kept if number < round_number][-count:]
-    for number in kept:
-        if number not in past:
-            del state[f"{prefix}{number}"]
-    layout = Layout.of({"update": honest})
-    state[f"{prefix}{round_number}"] = pack(layout, honest)
-    return [unpack(state[f"{prefix}{number}"], layout)[0] for number in past]
+
+    def __init__(self, state: RecordDict, squad: Squad, view: LocalView) -> None:
+        self._state, self._view = state, view
+        self._prefix = {one: f"attack.{view.work}.{n}." for n, one in enumerate(squad.notes)}
+        self._past = {attack: self._read(attack) for attack in squad.notes}
+
+    def view_of(self, attack: LocalAttack) -> LocalView:
+        """The view with what this attack noted in earlier rounds."""
+        return replace(self._view, past=self._past.get(attack, []))
+
+    def add(self, honest: Array, sent: Array | None) -> None:
+        """Note the present round."""
+        for attack, prefix in self._prefix.items():
+            note = noted(attack, honest, sent, self.view_of(attack))
+            layout = Layout.of({_NOTE: note})
+            self._state[f"{prefix}{self._view.round}"] = pack(layout, note)
+
+    def _read(self, attack: LocalAttack) -> list[Array]:
+        """The last notes of earlier rounds; the others are forgotten."""
+        prefix = self._prefix[attack]
+        names = (name.removeprefix(prefix) for name in self._state if name.startswith(prefix))
+        kept = sorted(map(int, names))
+        last = [number for number in kept if number < self._view.round][-attack.remembers :]
+        for number in kept:
+            if number not in last:
+                del self._state[f"{prefix}{number}"]
+        return [self._note_of(f"{prefix}{number}") for number in last]
+
+    def _note_of(self, name: str) -> Array:
+        record = self._state[name]
+        assert isinstance(record, ArrayRecord)
+        return np.array(record[_NOTE].numpy())

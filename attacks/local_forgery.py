@@ -62,7 +62,7 @@ class LocalForgers:
     def __init__(self, adversary: Adversary, seed: int) -> None:
         self._adversary = adversary
         self._seed = seed
-        self._past: dict[tuple[int, str], dict[int, Array]] = defaultdict(dict)
+        self._notes: dict[tuple[LocalAttack, int, str], dict[int, Array]] = defaultdict(dict)
 
     def __call__(
         self,
@@ -81,13 +81,10 @@ class LocalForgers:
         failures: dict[int, Failure] = {}
         for squad in self._adversary.squads:
             attack = squad.local_in(round_number)
-            if not squad.remembers and (attack is None or not attack.changes_replies):
+            if not squad.notes and (attack is None or not attack.changes_replies):
                 continue
             for row in np.flatnonzero(squad.clients[replies.clients]).tolist():
                 client, honest = int(replies.clients[row]), replies.vectors[row].copy()
-                past = self._remember(client, request.work, round_number, honest, squad.remembers)
-                if attack is None:
-                    continue
                 models = request.models if request.which is None else request.models[chosen[[row]]]
                 models = models.copy()  # which attacks may spoil
                 view = LocalView(
@@ -96,14 +93,20 @@ class LocalForgers:
                     work=request.work,
                     model=models[chosen[row] if request.which is None else 0],
                     models=list(models),
-                    past=past,
+                    past=[],
                     own_stream=partial(stream, self._seed, "attack", client, round_number),
                 )
+                past = {one: self._past(one, view) for one in squad.notes}
+                if attack is None:
+                    self._note(past, honest, honest, view)
+                    continue
                 numbers: dict[str, float] = {EXAMPLES: int(replies.examples[row]), CLIENT: client}
                 numbers |= {name: _plain(values[row]) for name, values in replies.extras.items()}
                 told = Sent(honest, numbers, buffers.get(client, {}))
                 try:
-                    sent = forged(attack, told, view, partial(answer_to, client))
+                    shown = replace(view, past=past.get(attack, []))
+                    sent = forged(attack, told, shown, partial(answer_to, client))
+                    self._note(past, replies.vectors[row], sent.vector, view)
                 except (Exception, SystemExit) as problem:  # a client may fail in any way
                     failures[client] = failure_of(problem)
                     continue
@@ -117,18 +120,30 @@ class LocalForgers:
                     buffers[client] = sent.buffers
         return failures
 
-    def _remember(
-        self, client: int, work: str, round_number: int, honest: Array, count: int
-    ) -> list[Array]:
-        """The last `count` honest updates of earlier rounds; this one is kept for later."""
-        if not count:
-            return []
-        kept = self._past[client, work]
-        past = sorted(number for number in kept if number < round_number)[-count:]
-        updates = [kept[number] for number in past]
-        self._past[client, work] = {number: kept[number] for number in past}
-        self._past[client, work][round_number] = honest.copy()
-        return [update.copy() for update in updates]
+    def _past(self, attack: LocalAttack, view: LocalView) -> list[Array]:
+        """The last notes of earlier rounds; the others are forgotten."""
+        kept = self._notes[attack, view.client, view.work]
+        last = sorted(number for number in kept if number < view.round)[-attack.remembers :]
+        self._notes[attack, view.client, view.work] = {number: kept[number] for number in last}
+        return [kept[number].copy() for number in last]
+
+    def _note(
+        self,
+        past: Mapping[LocalAttack, list[Array]],
+        honest: Array,
+        sent: Array | None,
+        view: LocalView,
+    ) -> None:
+        for attack, own in past.items():
+            kept = self._notes[attack, view.client, view.work]
+            kept[view.round] = noted(attack, honest, sent, replace(view, past=own))
+
+
+def noted(attack: LocalAttack, honest: Array, sent: Array | None, view: LocalView) -> Array:
+    """What an attack remembers of a round, of which nothing is part of the replies."""
+    if sent is None or sent.shape != honest.shape:
+        sent = honest
+    return np.array(attack.note(honest, sent, view))
 
 
 def failure_of(problem: BaseException) -> Failure:

@@ -45,11 +45,11 @@ class Squad:
         attack = self.attack_in(round_number)
         return attack if isinstance(attack, LocalAttack) else None
 
-    @property
-    def remembers(self) -> int:
-        """How many of their own updates its clients have to keep, for any of its phases."""
+    @cached_property
+    def notes(self) -> tuple[LocalAttack, ...]:
+        """The attacks, of any of its phases, for which its clients have to remember something."""
         attacks = (phase.attack for phase in self.phases)
-        return max((a.remembers for a in attacks if isinstance(a, LocalAttack)), default=0)
+        return tuple(a for a in attacks if isinstance(a, LocalAttack) and a.remembers)
 
 
 @dataclass(frozen=True)

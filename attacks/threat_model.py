@@ -13,7 +13,7 @@ class ThreatModel:
     ]
     """Everything up to and including this. Who sees every update sees the models that clients
     received too, and with `optimise` tries its updates on the defence before sending them."""
-    changes: Literal["nothing", "its data", "its updates", "its replies"]
+    changes: Literal["nothing", "its data", "its updates", "its data and updates", "its replies"]
     """Updates are always vectors of numbers; a reply may be anything at all."""
     colludes: bool = False
     """Whether Byzantine clients act in concert."""

@@ -17,7 +17,7 @@ from typing import Any, Self
 from tagma.bench.cell_identity import config_of_run, hash_of, versions
 from tagma.bench.cell_store import FILES
 from tagma.launch.engines.this_process import engine_here, run_here
-from tagma.launch.oracle_run import oracle_errors
+from tagma.launch.oracle_run import with_oracle
 from tagma.launch.run import check
 from tagma.launch.tracking.tracker import Tracked, tracked
 from tagma.plugins import build
@@ -103,8 +103,8 @@ class FederationCell:
         with self._work_folder() as folder:
             with self._tracked(folder) as tracking:
                 run_here(self._going_on(folder), folder, tracking.round)
-                write_metrics(folder, read_metrics(folder) | oracle_errors(self.settings))
-                metrics = read_metrics(folder)
+                metrics = with_oracle(self.settings, read_metrics(folder))
+                write_metrics(folder, metrics)
                 tracking.end(metrics)
             files = {name: (folder / name).read_bytes() for name in _PICTURE}
         timing = {

@@ -7,7 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from tagma.arrays import Array
+from tagma.attacks.adversary import goal_of
 from tagma.attacks.base import LocalAttack
+from tagma.attacks.goal import SUCCESS, Goal
 from tagma.client.solvers.solution import Solver
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.training import LocalTraining, personalisation_of, training_of
@@ -46,6 +48,7 @@ class LocalClient:
         train: LocalTraining,
         seed: int,
         personalise: LocalTraining | None = None,
+        goal: Goal | None = None,
     ) -> None:
         self.number = number
         self.data = data
@@ -54,6 +57,7 @@ class LocalClient:
         self._train = train
         self._seed = seed
         self._personalise = personalise
+        self._goal = goal
 
     def answer(
         self, work: str, received: Model, round_number: int, settings: Mapping[str, float]
@@ -120,11 +124,19 @@ class LocalClient:
         return under_personal_names(self._measure((own.model, own.buffers or {})))
 
     def _measure(self, received: Model) -> Mapping[str, float]:
-        model, buffers = received
-        data = self._task.test(self.number)
-        if buffers and isinstance(self._task, WithBuffers):
-            return self._task.evaluate_with(model, buffers, data)
-        return self._task.evaluate(model, data)
+        return measured(self._task, self._goal, received, self.number, self._task.test(self.number))
+
+
+def measured(
+    task: Task, goal: Goal | None, received: Model, client: int, data: Data
+) -> Mapping[str, float]:
+    """Every metric of a model on a client's test data, and how often an attack's goal is met."""
+    model, buffers = received
+    if buffers and isinstance(task, WithBuffers):
+        found = task.evaluate_with(model, buffers, data)
+    else:
+        found = task.evaluate(model, data)
+    return found if goal is None else {**found, SUCCESS: goal.success(task, model, buffers, client)}
 
 
 def personal_stream(seed: int, client: int, round_number: int) -> np.random.Generator:
@@ -152,5 +164,5 @@ def make_client(
         data = attack.data(task, number, stream(settings.seed, "attack data", number))
     return LocalClient(
         number, task, data, solver_of(settings), training_of(settings), settings.seed,
-        personalisation_of(settings),
+        personalisation_of(settings), goal_of(settings),
     )  # fmt: skip

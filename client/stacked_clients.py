@@ -16,13 +16,15 @@ from typing import Any, cast
 import numpy as np
 
 from tagma.arrays import Array, Labels
-from tagma.attacks.adversary import adversary_of
+from tagma.attacks.adversary import adversary_of, goal_of
 from tagma.attacks.base import LocalAttack
 from tagma.attacks.local_forgery import Failure, LocalForgers, Sent, failure_of
 from tagma.client.local_client import (
     Answer,
     LocalClient,
+    Model,
     make_client,
+    measured,
     personal_stream,
     under_personal_names,
 )
@@ -50,7 +52,7 @@ from tagma.settings import Settings
 from tagma.step_size import AUTO, step_of
 from tagma.strategies.replies import usable_metrics
 from tagma.tasks.stack import Stackable, is_stackable
-from tagma.tasks.task import Data, WithBuffers, layout_of
+from tagma.tasks.task import Data, layout_of
 
 _log = logging.getLogger("tagma")
 _TOGETHER = 2**22
@@ -106,6 +108,7 @@ class StackedClients:
         self._task = self._population.task
         self._layout = layout_of(self._task)
         self._adversary = adversary_of(settings)
+        self._goal = goal_of(settings)
         self._solve = solver_of(settings)
         self._train = training_of(settings)
         self._personalise = personalisation_of(settings)
@@ -157,15 +160,16 @@ class StackedClients:
         """
         assert request.which is not None
         found: dict[int, dict[str, float]] = {}
-        measured: dict[tuple[int, int], dict[str, float] | None] = {}
+        known: dict[tuple[int, int], dict[str, float] | None] = {}
         for client, row in zip(request.clients.tolist(), request.which.tolist(), strict=True):
             data = self._population.test(client)
             key = row, id(data) if self._population.keeps else client
-            if key not in measured:
-                measured[key] = None
+            if key not in known:
+                known[key] = None
                 with suppress(Exception):  # a client may fail in any way
-                    measured[key] = self._metrics(request.models[row], buffers(row), data)
-            if (own := measured[key]) is not None:
+                    received = request.models[row], buffers(row)
+                    known[key] = usable_metrics(self._measure(received, client, data))
+            if (own := known[key]) is not None:
                 found[client] = own
         if self._personalise is None:
             return found
@@ -194,16 +198,11 @@ class StackedClients:
             self._trained(self._personalise, part.examples, received, randoms, into=models)
             for client, model in zip(clients, models, strict=True):
                 with suppress(Exception):
-                    own = self._metrics(model, {}, self._population.test(client))
+                    own = self._measure((model, {}), client, self._population.test(client))
                     yield client, under_personal_names(own)
 
-    def _metrics(self, model: Array, buffers: Named, data: Data) -> dict[str, float]:
-        task = self._task
-        if buffers and isinstance(task, WithBuffers):
-            found = task.evaluate_with(model, buffers, data)
-        else:
-            found = task.evaluate(model, data)
-        return usable_metrics(found)
+    def _measure(self, received: Model, client: int, data: Data) -> Mapping[str, float]:
+        return measured(self._task, self._goal, received, client, data)
 
     def _together(self, round_number: int, request: Request) -> Answers:
         clients, (_, d) = request.clients, request.models.shape

@@ -109,6 +109,8 @@ def _threat(target: object) -> tuple[str, str]:
     if not isinstance(attack, type) or not issubclass(attack, LocalAttack | OmniscientAttack):
         return "unknown", f"{target}: is no attack"
     kind = "local" if issubclass(attack, LocalAttack) else "omniscient"
+    if attack.goal not in (LocalAttack.goal, OmniscientAttack.goal):
+        kind += ", with a goal"
     return kind + (f"; {attack.source}" if attack.source else ""), str(attack.threat)
 
 

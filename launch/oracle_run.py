@@ -1,9 +1,12 @@
 """What the oracle reaches, to compare a run with."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tagma.attacks.adversary import goal_of
+from tagma.attacks.goal import SUCCESS
 from tagma.launch.engines.this_process import run_here
 from tagma.override import key_of
 from tagma.server.results.run_folder import read_metrics
@@ -12,7 +15,17 @@ from tagma.settings import Settings, compose
 from tagma.tasks.task import true_clusters
 from tagma.tasks.task_choice import task_of
 
+WITHOUT = "without_attack"
 _INSTEAD = ("strategy=oracle", "checkpoint_every=0", "resume=false")
+
+
+def with_oracle(settings: Settings, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """What metrics.json says of a run, and of its oracle; with a goal, the success without it."""
+    found = {**metrics, **oracle_errors(settings)}
+    reached = (found["oracle_scores"] or {}).get(SUCCESS)
+    if reached is not None and found[SUCCESS] is not None:
+        found[SUCCESS] = found[SUCCESS] | {WITHOUT: reached["value"]}
+    return found
 
 
 def oracle_errors(settings: Settings) -> dict[str, Any]:
@@ -33,8 +46,10 @@ def oracle_errors(settings: Settings) -> dict[str, Any]:
         for text in settings.overrides
         if key_of(text).partition(".")[0] not in ("engine", "strategy")
     ]
-    # Where Byzantine clients are kept out, the yardstick is a federation without them.
-    without_byzantine = bool(own.get("quarantine") or own.get("reply_check"))
+    # Where Byzantine clients are kept out, the yardstick is a federation without them; and where
+    # they have a goal, it tells how often models say what they want without their help.
+    screens = bool(own.get("quarantine") or own.get("reply_check"))
+    without_byzantine = screens or goal_of(settings) is not None
     instead = [
         *_INSTEAD,
         f"evaluate={evaluate}",

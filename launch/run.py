@@ -24,7 +24,7 @@ from tagma.errors import TagmaError
 from tagma.launch.command_line import run_arguments
 from tagma.launch.console import say, warn
 from tagma.launch.multirun_summary import EndedRun, show_summary
-from tagma.launch.oracle_run import oracle_errors
+from tagma.launch.oracle_run import with_oracle
 from tagma.launch.progress_bar import Progress, ProgressBar
 from tagma.launch.summary_table import print_summary
 from tagma.launch.sweep_folder import SWEEP, Refused
@@ -198,9 +198,9 @@ def run(
 
 def conclude(settings: Settings, folder: Path) -> dict[str, Any]:
     """What comes after the rounds: the oracle, and the report; the metrics."""
-    metrics = read_metrics(folder)
-    if oracle := oracle_errors(settings):
-        metrics |= oracle
+    before = read_metrics(folder)
+    metrics = with_oracle(settings, before)
+    if metrics != before:
         write_metrics(folder, metrics)
     remove_checkpoints(folder)  # what there may be left of one
     write_run_report(folder)

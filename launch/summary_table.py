@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
+from tagma.attacks.goal import SUCCESS
 from tagma.launch.console import console
 from tagma.report.number_format import size
 from tagma.report.oracle_yardstick import no_yardstick
@@ -93,6 +94,8 @@ def _scores(metrics: dict[str, Any]) -> Table:
                 else "given the true clusters"
             )
             table.add_row(f"  oracle, {given}", _oracle(metrics, name))
+        if name == SUCCESS and (without := metrics[SUCCESS]["without_attack"]) is not None:
+            table.add_row("  without the attack", show(without))
         for words, worst in _worst(metrics["scores"], name):
             table.add_row(f"  {words}", show(worst))
     rejected = metrics["replies"]["rejected"]

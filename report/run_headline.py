@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tagma.attacks.goal import SUCCESS
 from tagma.report.number_format import (
     UNKNOWN,
     capitalised,
@@ -183,7 +184,9 @@ def _value(run: Run, score: RunScore) -> Figure | None:
     if score.value is None:
         return None
     start, note = _start(score), ""
-    if score.worst_decile is not None:
+    if score.name == SUCCESS and score.oracle is not None:
+        note = f"{number(score.oracle)} without the attack"
+    elif score.worst_decile is not None:
         note = f"{number(score.worst_decile)} in the worst tenth of clients"
     elif start is not None:
         when = "after round 1" if run.clustering is None else "at the warm start"

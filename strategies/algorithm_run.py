@@ -18,6 +18,7 @@ from tagma.errors import FederationError
 from tagma.exchange import CHOICE, EVALUATE, FIT, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.layout import Layout, Named
 from tagma.plain_state import locked
+from tagma.strategies.aggregation.rule_verdicts import watching
 from tagma.strategies.algorithm_check import CheckedAlgorithm
 from tagma.strategies.algorithms.algorithm import Algorithm, S
 from tagma.strategies.client_identity import Clients
@@ -215,7 +216,12 @@ class AlgorithmRun(Generic[S]):
         if counts.any():
             counting = replies.only(counts)
             before = self.state
-            self.state = self.algorithm.learn(before, request, counting)
+            with watching() as verdicts:
+                self.state = self.algorithm.learn(before, request, counting)
+            self.outcome.judged = verdicts.judged
+            counted = self.algorithm.counted(before, self.state, counting.clients)
+            self.outcome.left_out = verdicts.left_out(counting.clients, counted)
+            self.outcome.answered = counting.clients
             if self.layout.buffers:
                 self._move_buffers(before)
                 self._join_buffers(before, counting.clients, buffers)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tagma.arrays import Array, Labels
+from tagma.arrays import Array, Labels, Mask
 from tagma.exchange import Replies
 
 
@@ -37,6 +37,12 @@ class Round:
     """How often the round, or its evaluation, was tried in vain: too few clients answered."""
     unused: int = 0
     """Usable replies of these tries."""
+    answered: Labels = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The clients whose replies were learnt from, shape (r,)."""
+    left_out: Mask = field(default_factory=lambda: np.empty(0, dtype=bool))
+    """Those of them that the algorithm or its rule left out, shape (r,)."""
+    judged: bool = False
+    """Whether the rule told clients apart (`tagma.strategies.aggregation.rule_verdicts`)."""
     asked: int = 0
     """Messages for a place or an update whose answers, or their lack, are counted."""
     introduced: int = 0

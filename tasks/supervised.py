@@ -50,6 +50,11 @@ class Supervised:
         self.metrics: Mapping[str, Better] = self._problem.metrics
         self.buffers = self._model.buffers
         self.server_data()  # if there are enough
+        self.shape = self._problem.shape
+        fractions = len(self.shape) == 3 or origin.scaling == "unit"
+        self.span = (0.0, 1.0) if fractions else (-3.0, 3.0)
+        if self._problem.kind == "classification":
+            self.classes = self._problem.outputs  # only tasks that have some have the attribute
         if self._model.least_squares:
             self.least_squares = True  # only tasks that are have the attribute
 

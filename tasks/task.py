@@ -153,6 +153,21 @@ class WithTargets(Task, Protocol):
 
 
 @runtime_checkable
+class WithClasses(WithTargets, Protocol):
+    """A task that tells classes apart, 0, 1, ..., by scores that its models give to inputs."""
+
+    classes: int
+    """How many there are."""
+    shape: tuple[int, ...]
+    """Of one input; models may be given it as one vector."""
+    span: tuple[float, float]
+    """Between which numbers inputs usually are."""
+
+    def predict(self, model: Array, buffers: Named, inputs: NDArray[Any]) -> Array:
+        """Scores of the classes, shape (n, classes)."""
+
+
+@runtime_checkable
 class WithBuffers(Task, Protocol):
     """A task whose model may have buffers, which training changes and no gradient does.
 

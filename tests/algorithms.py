@@ -2,6 +2,11 @@
 
 TINY = ("task.clients=8", "task.clusters=2", "task.dim=3", "task.samples=20", "task.noise=0.5",
         "attack=none", "rounds=2")  # fmt: skip
+TINY_DIGITS = ("task=rotated_digits", "task.clients=8", "task.clusters=2", "task.samples=20",
+               "model=softmax", "training.epochs=1", "attack=none", "rounds=2")  # fmt: skip
+"""The same of images, for attacks that have a target class."""
+WITH_A_GOAL = ("badnets", "blended", "dba", "edge_case", "model_replacement", "neurotoxin",
+               "targeted_flip")  # fmt: skip
 ALGORITHMS = {
     "three_stage": (),
     "tagma": ("preset=tagma",),

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tagma.attacks.adversary import goal_of
+from tagma.attacks.goal import SUCCESS
 from tagma.bench.grid.expand import GridPoint
 from tagma.bench.grid.plan import Plan
 from tagma.bench.grid.table_rows import NUMBERS
@@ -21,10 +23,11 @@ def with_metric(plan: Plan, points: Sequence[GridPoint]) -> Plan:
     Without a choice it is the first score that all cells have.
     """
     every = [point.cell.settings for point in points]
-    tasks = list({(repr(one.choice("task")), one.evaluate): one for one in every}.values())
+    tasks = list({_kind(one): one for one in every}.values())
     # What clients would measure, had the grid asked for it, unless the user does not want that.
     asked = not any(key_of(text) == "evaluate" for text in plan.common)
-    possible = _shared([_ways(one, asked or one.evaluate) for one in tasks])
+    ways = [_ways(one, asked or one.evaluate) for one in tasks]
+    possible = _shared(ways)
     if all(true_clusters(task_of(one)) is not None for one in tasks):
         possible += CLUSTERING
     known = [_ways(one, one.evaluate) for one in tasks]
@@ -33,6 +36,9 @@ def with_metric(plan: Plan, points: Sequence[GridPoint]) -> Plan:
     metric = plan.metric or next(iter(measured), None)
     if metric is None:
         raise TagmaError("bench.metric: these cells have no score in common; compare them apart")
+    # Cells whose attack has no goal have no success rate, and no place in what is ranked by it.
+    rates = (name for own in ways for name in own if name.startswith(SUCCESS))
+    possible += dict.fromkeys(name for name in rates if name not in possible)
     if metric not in possible:
         raise SettingError("bench.metric", metric, f"must be one of {', '.join(possible)}")
     for axis in plan.axes:
@@ -46,6 +52,12 @@ def with_metric(plan: Plan, points: Sequence[GridPoint]) -> Plan:
             key = f"bench.gate.{number}.metric"
             raise SettingError(key, requirement.metric, f"must be one of {', '.join(columns)}")
     return replace(plan, metric=metric, scores=scores)
+
+
+def _kind(settings: Settings) -> tuple[str, bool, bool]:
+    """What decides which scores a run has."""
+    goal = goal_of(settings) is not None
+    return repr(settings.choice("task")), settings.evaluate, goal
 
 
 def _ways(settings: Settings, evaluated: bool) -> dict[str, Better]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tagma.arrays import Array, Labels
+from tagma.attacks.goal import SUCCESS
 from tagma.exchange import PERSONALISED
 from tagma.server.results.scores import Score, Seen
 from tagma.tasks.task import Better, Task
@@ -23,7 +24,9 @@ from tagma.tasks.task import Better, Task
 LOSS = "loss"
 Range = tuple[float, float]
 RANGES: Mapping[str, Range] = {
-    **dict.fromkeys(("accuracy", "auc", "roc_auc", "f1", "precision", "recall"), (0.0, 1.0)),
+    **dict.fromkeys(
+        (SUCCESS, "accuracy", "auc", "roc_auc", "f1", "precision", "recall"), (0.0, 1.0)
+    ),
     "r2": (-inf, 1.0),
 }
 """Of metrics that are called so everywhere; a task may have `ranges` of its own."""
@@ -90,16 +93,18 @@ def _worst_cluster(clients: Labels, values: Array, true: Labels, better: Better)
     return min(means) if better == "high" else max(means)
 
 
-def client_scores(task: Task, *, personalised: bool = False) -> Iterator[Score]:
+def client_scores(task: Task, *, personalised: bool = False, goal: bool = False) -> Iterator[Score]:
     """A score for every metric of a task; then their parts, where it is known who is honest.
 
-    `personalised`: the same again for the models after a few steps of the client's own.
+    `personalised`: the same again for the models after a few steps of the client's own. `goal`: the
+    attack has one, and clients measure how often it is met.
     """
     limits: Mapping[str, Range] = {**RANGES, **getattr(task, "ranges", {})}
+    metrics: dict[str, Better] = {**task.metrics, **({SUCCESS: "low"} if goal else {})}
     wholes = [
         ClientMetric(before + metric, better, limits.get(metric, (-inf, inf)))
         for before in ("", PERSONALISED)[: 1 + personalised]
-        for metric, better in task.metrics.items()
+        for metric, better in metrics.items()
     ]
     yield from wholes
     if task.truth() is not None:
@@ -154,6 +159,8 @@ def summary_of_metrics(
             "clients": len(values),
             "per_round": curves[one.name],
         }
+        if one.metric == SUCCESS:
+            found[one.name]["without_attack"] = None  # which a run of the oracle tells
     return found
 
 

@@ -2,8 +2,11 @@
 
 import numpy as np
 
+from tagma.arrays import Labels, Mask
 from tagma.server.results.scores import Seen
 from tagma.strategies.algorithms.three_stage import Clustered
+
+SHARES = ("true_positive", "false_positive")
 
 
 def detection(state: Clustered, seen: Seen, *, screens: bool) -> dict[str, float | None] | None:
@@ -18,5 +21,17 @@ def detection(state: Clustered, seen: Seen, *, screens: bool) -> dict[str, float
     if seen.byzantine is None or not (screens or held.any()):
         return None
     honest = seen.honest(state.clients)
-    shares = {"true_positive": held[~honest], "false_positive": held[honest]}
-    return {name: float(np.mean(own)) if len(own) else None for name, own in shares.items()}
+    return dict(zip(SHARES, _shares(held, honest), strict=True))
+
+
+def shares_left_out(
+    seen: Seen, clients: Labels, left_out: Mask
+) -> tuple[float | None, float | None]:
+    """Of the Byzantine and of the honest among the clients that answered, those left out."""
+    return _shares(left_out, seen.honest(clients))
+
+
+def _shares(held: Mask, honest: Mask) -> tuple[float | None, float | None]:
+    groups = held[~honest], held[honest]
+    byzantine, others = (float(np.mean(own)) if len(own) else None for own in groups)
+    return byzantine, others

@@ -14,7 +14,7 @@ from tagma.server.results.clustering_record import (
     cluster_findings,
     clustering_scores,
 )
-from tagma.server.results.detection import detection
+from tagma.server.results.detection import SHARES, detection
 from tagma.server.results.named_settings import name_of, named_settings
 from tagma.server.results.participation import notices_of, participation_of
 from tagma.server.results.recorder import Recorder
@@ -79,9 +79,7 @@ def summarise(
         "estimation_error_per_round": errors,
         "served_error": served[-1] if served else None,
         "served_error_per_round": served,
-        "detection": None if found is None else detection(
-            found, seen, screens=_screens(settings)
-        ),
+        "detection": _detection(settings, recorder, found),
         "attack_success": None,
         "accuracy": None,
         "personalised": {
@@ -155,6 +153,19 @@ def summarise(
         "version": __version__,
         "environment": run_environment() | packages_of(settings),
     }  # fmt: skip
+
+
+def _detection(
+    settings: Settings, recorder: Recorder, found: Clustered | None
+) -> dict[str, Any] | None:
+    """Who is held out in the end, by the strategy or else by its rule, and in every round."""
+    held = None if found is None else detection(found, recorder.seen, screens=_screens(settings))
+    if recorder.seen.byzantine is None or not (held or recorder.judged):
+        return None
+    curves = [list(shares) for shares in zip(*recorder.left_out, strict=True)]
+    last = {name: curve[-1] for name, curve in zip(SHARES, curves, strict=True)}
+    per_round = {f"{name}_per_round": own for name, own in zip(SHARES, curves, strict=True)}
+    return {**(held or last), **per_round}
 
 
 def _screens(settings: Settings) -> bool:

@@ -10,6 +10,7 @@ from tagma.arrays import Labels, Mask
 from tagma.exchange import FIT, NO_MODEL
 from tagma.server.results.client_metrics import within_range
 from tagma.server.results.cluster_scores import adjusted_rand_index, misclustering
+from tagma.server.results.detection import shares_left_out
 from tagma.server.results.events import Observer, RoundFinished
 from tagma.server.results.scores import Score, Seen
 from tagma.strategies.round_outcome import Round
@@ -32,6 +33,10 @@ class RoundRecord:
     joined: tuple[int, ...]
     returned: tuple[int, ...]
     kept: tuple[int, ...]
+    left_out: tuple[float | None, float | None]
+    """Of the Byzantine and of the honest clients that answered, the shares that were left out."""
+    judged: bool
+    """Whether the rule told clients apart."""
     seconds: Mapping[str, float]
     """By what they were spent on."""
     resumed: bool
@@ -86,6 +91,8 @@ class Recorder:
             "optimisation": 0.0,
             "evaluation": 0.0,
         }
+        self.left_out: list[tuple[float | None, float | None]] = []
+        self.judged = False
         self.resumed: list[int] = []
         self.last: Round | None = None
         self.latest: RoundRecord | None = None
@@ -131,6 +138,8 @@ class Recorder:
             joined=tuple(outcome.joined),
             returned=tuple(outcome.returned),
             kept=tuple(outcome.kept),
+            left_out=shares_left_out(seen, outcome.answered, outcome.left_out),
+            judged=outcome.judged,
             seconds=seconds | {"evaluation": outcome.evaluation_seconds},
             resumed=self._resumes,
         )
@@ -160,6 +169,8 @@ class Recorder:
         number = record.event.round
         self.events.append(record.event)
         self.losses.append(record.losses)
+        self.left_out.append(record.left_out)
+        self.judged |= record.judged
         self.dropped.update(record.dropped)
         self.messages += record.messages
         self.traffic += record.traffic

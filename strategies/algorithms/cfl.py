@@ -35,6 +35,7 @@ from annotated_types import Ge, Gt, Le
 from tagma.arrays import Array, Labels, Mask
 from tagma.exchange import NO_MODEL, Replies, Request, rows_of
 from tagma.strategies.aggregation import Aggregator, Memory
+from tagma.strategies.aggregation.rule_verdicts import watched
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.fedavg import Weights, weights_of
 from tagma.strategies.algorithms.server_step import ServerStep
@@ -87,7 +88,7 @@ class CFL(AlgorithmBase[Bipartitions]):
         gamma: Annotated[float, Ge(0), Le(1)] = 0.5,
         weights: Weights = "equal",
     ) -> None:
-        self._aggregate, self._step, self._weights = aggregate, optimiser, weights
+        self._aggregate, self._step, self._weights = watched(aggregate), optimiser, weights
         self._eps1, self._eps2, self._gamma = eps1, eps2, gamma
 
     def start(self, initial: Array) -> Bipartitions:

@@ -19,6 +19,7 @@ import numpy as np
 from tagma.arrays import Array, Labels
 from tagma.exchange import Replies, Request
 from tagma.strategies.aggregation import Aggregator, Memory
+from tagma.strategies.aggregation.rule_verdicts import watched
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.server_step import ServerStep
 
@@ -39,7 +40,7 @@ class FedAvg(AlgorithmBase[OneModel]):
     def __init__(
         self, *, aggregate: Aggregator, optimiser: ServerStep, weights: Weights = "examples"
     ) -> None:
-        self._aggregate = aggregate
+        self._aggregate = watched(aggregate)
         self._step = optimiser
         self._weights = weights
         self._settings: Mapping[str, float] = {}

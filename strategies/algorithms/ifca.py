@@ -20,6 +20,7 @@ from tagma.arrays import Array, Labels
 from tagma.exchange import CHOICE, NO_MODEL, Expected, Replies, Request, rows_of
 from tagma.rng import stream
 from tagma.strategies.aggregation import Aggregator, Memory
+from tagma.strategies.aggregation.rule_verdicts import watched
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.fedavg import Weights, weights_of
 from tagma.strategies.algorithms.server_step import ServerStep
@@ -51,7 +52,7 @@ class IFCA(AlgorithmBase[Choices]):
         weights: Weights = "equal",
         seed: int,
     ) -> None:
-        self._aggregate = aggregate
+        self._aggregate = watched(aggregate)
         self._step = optimiser
         self._k = k
         self._spread = spread

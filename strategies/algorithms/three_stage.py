@@ -27,6 +27,7 @@ from tagma.strategies.aggregation import (
 from tagma.strategies.aggregation.from_origin import from_origin
 from tagma.strategies.aggregation.pre.with_running_clip import with_running_clip
 from tagma.strategies.aggregation.pre.with_spectral_filter import FACTOR, REMOVABLE
+from tagma.strategies.aggregation.rule_verdicts import watched
 from tagma.strategies.algorithms.algorithm import AlgorithmBase
 from tagma.strategies.algorithms.local_models import is_same_model
 from tagma.strategies.algorithms.server_step import ServerStep
@@ -211,7 +212,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             aggregate = with_running_clip(aggregate)
         if spectral_filter:
             aggregate = with_spectral_filter(aggregate, factor=factor, removable=removable)
-        self._aggregate = from_origin(aggregate) if of_changes else aggregate
+        self._aggregate = watched(from_origin(aggregate) if of_changes else aggregate)
         self._of_changes = of_changes
         self._where_helpful = where_helpful
         self._single = from_origin(centered_clipping)

@@ -52,6 +52,7 @@ def test_its_settings_are_checked(tmp_path):
 
 SECTIONS = {
     "## Local attacks": "local",
+    "## Attacks with a goal": "backdoor",
     "## Omniscient attacks": "omniscient",
     "## Attacks on the clustering": "on_clustering",
     "## Adaptive attacks": "adaptive",
@@ -103,3 +104,5 @@ def test_the_list_of_attacks_tells_kind_threat_model_settings_and_source(tmp_pat
     assert "sees every update and group, changes its updates; all of them in concert" in text
     assert "settings: z=null, optimise=false" in text
     assert "sign_flip (local)" in text
+    assert "neurotoxin (local, with a goal; Zhang et al. 2022)" in text
+    assert "sees its own updates, changes its data and updates" in text

@@ -12,7 +12,7 @@ from tagma.errors import SettingError
 from tagma.server.wiring import warnings_of
 from tagma.settings import compose
 from tagma.tasks.roles import role_order
-from tests.attacks.recording import updates_under
+from tests.attacks.recording import updates_of, updates_under
 from tests.conftest import SMALL
 
 
@@ -219,3 +219,17 @@ def test_colluding_squads_do_not_take_each_other_for_honest(monkeypatch, tmp_pat
     )
     assert np.flatnonzero(byzantine).tolist() == [0, 1]
     assert np.abs(given[0][1][1]).max() < 100
+
+
+def test_byzantine_clients_are_fixed_first_and_then_sampled(monkeypatch, tmp_path):
+    federation = [*SMALL, "rounds=6", "oracle=false", "attack=random_model",
+                  "attack.fraction=0.25", "attack.deviation=1000"]  # fmt: skip
+    part = [*federation, "strategy=fedavg", "sampling.fraction=0.5"]
+    given, byzantine = updates_of(monkeypatch, tmp_path, part)
+    assert np.array_equal(byzantine, adversary_of(compose(federation)).byzantine)
+    numbers = [int(byzantine[clients].sum()) for clients, _ in given]
+    assert all(len(clients) == 10 for clients, _ in given)
+    assert len(set(numbers)) > 1, "how many of a sample attack is left to chance"
+    for clients, updates in given:
+        far = np.linalg.norm(updates, axis=1) > 100
+        assert np.array_equal(far, byzantine[clients]), "those who were fixed, and nobody else"

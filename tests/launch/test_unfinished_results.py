@@ -19,7 +19,7 @@ def whole(tmp_path_factory):
     return desk / "out"
 
 
-@pytest.fixture(params=["oracle_errors", "write_run_report", "remove_checkpoints"])
+@pytest.fixture(params=["with_oracle", "write_run_report", "remove_checkpoints"])
 def killed(request, tmp_path, monkeypatch):
     """The folder of a run that died in this function, once its rounds were over."""
 

@@ -9,6 +9,7 @@ from tagma.choices import choices
 from tagma.errors import SettingError
 from tagma.server.results.events import RoundFinished, parse_event, print_event
 from tagma.strategies.clustering import kmeans
+from tests.algorithms import WITH_A_GOAL
 
 
 def test_the_run_folder_has_what_the_contract_says(run_small, tmp_path):
@@ -62,8 +63,10 @@ HONEST_ERRORS: dict[str, float] = {}
 @pytest.mark.slow
 @pytest.mark.parametrize("optimiser", ["gradient", "local"])
 @pytest.mark.parametrize(
-    "attack",  # as_claimed alone claims what is so
-    sorted({*choices("attack")} - {"none", "shifted_mean", "wrong_choice", "as_claimed"}),
+    "attack",  # as_claimed alone claims what is so; a goal is about classes
+    sorted(
+        {*choices("attack")} - {"none", "shifted_mean", "wrong_choice", "as_claimed", *WITH_A_GOAL}
+    ),
 )
 def test_every_attack_changes_what_every_optimiser_finds(attack, optimiser, run_small):
     own = [f"optimiser={optimiser}", "optimiser.step=0.3", "evaluate=false"]

@@ -10,6 +10,7 @@ from tagma.bench.grid.plan import read_plan
 from tagma.choices import choices
 from tagma.errors import TagmaError
 from tagma.settings import compose
+from tests.algorithms import WITH_A_GOAL
 
 TWICE = {"where": {"defence": "plain"}, "unless": {"attack": "none"}, "than": {"attack": "none"}}
 
@@ -86,11 +87,22 @@ def test_a_grid_that_does_not_pass_its_gate_fails_after_it_has_written_everythin
     main([*options, "bench.gate=[]"])
 
 
+def test_the_grid_of_goals_has_every_attack_with_one():
+    plan = read_plan("backdoors", [])
+    (attacks,) = ([v.name for v in axis.values] for axis in plan.axes if axis.key == "attack")
+    assert set(WITH_A_GOAL) == set(attacks) & set(choices("attack"))
+    first, second = plan.gate
+    assert (first.at_least, plan.metric) == (0.8, "attack_success")
+    assert first.meant({"attack": "badnets", "defence": "FedAvg"})
+    assert not first.meant({"attack": "badnets in one cluster", "defence": "FedAvg"})
+    assert second.at_most == 0.1
+
+
 def test_the_grid_of_harm_has_every_attack_and_those_that_can_be_also_optimised():
     plan = read_plan("harm", [])
     (attacks,) = ([v.name for v in axis.values] for axis in plan.axes if axis.key == "attack")
-    # For after another, for points, for clients that choose their model.
-    others = {"as_claimed", "shifted_mean", "wrong_choice"}
+    # For after another, for points, for clients that choose their model, for classes.
+    others = {"as_claimed", "shifted_mean", "wrong_choice", *WITH_A_GOAL}
     assert set(choices("attack")) - set(attacks) == others
     scaled = {
         n for n in choices("attack") if "optimise" in compose([f"attack={n}"]).choice("attack")

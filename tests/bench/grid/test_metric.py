@@ -10,6 +10,7 @@ from tagma.bench.grid.expand import expand
 from tagma.bench.grid.metric import with_metric
 from tagma.bench.grid.plan import read_plan
 from tagma.errors import TagmaError
+from tests.algorithms import TINY_DIGITS
 from tests.bench.grid.conftest import TINY
 
 SIGNS = "task._target_=tests.report.signs_task.Signs"
@@ -122,3 +123,15 @@ def test_a_grid_of_accuracies_has_them_in_its_tables_gate_and_report(grid_file, 
     assert "diverged" not in words
     with pytest.raises(TagmaError, match="2 of 2 do not pass the gate"):
         main([grid_file(gate=[{"where": {"attack": "none"}, "at_least": 0.9999}]), *options])
+
+
+def test_a_grid_may_rank_by_a_success_rate_that_only_attacks_with_a_goal_have(grid_file, tmp_path):
+    attacks = ["none", "badnets", "model_replacement"]
+    axes = {"attack": attacks, "defence": {"mean": ["aggregation=mean"]}}
+    path = grid_file(axes=axes, common=["strategy=fedavg", *TINY_DIGITS, "attack.fraction=0.25"])
+    options = [path, "seeds=1", f"bench.folder={tmp_path / 'out'}", "bench.workers=1"]
+    main([*options, "bench.metric=attack_success_worst_cluster"])
+    with (tmp_path / "out/table.csv").open() as file:
+        rows = {row["attack"]: row for row in csv.DictReader(file)}
+    assert [bool(rows[name]["attack_success"]) for name in attacks] == [False, True, True]
+    assert all(rows[name]["accuracy"] for name in attacks), "which stands beside it"

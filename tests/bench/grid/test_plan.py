@@ -11,6 +11,7 @@ from tagma.bench.grid.table_files import RESERVED
 from tagma.bench.grid.table_rows import table_columns
 from tagma.choices import choices
 from tagma.errors import TagmaError
+from tests.algorithms import WITH_A_GOAL
 
 
 def names(plan, key):
@@ -137,6 +138,7 @@ def test_the_grid_of_all_attacks_has_all_that_suit_its_task_and_algorithm():
         "as_claimed",  # for after another
         "shifted_mean",  # for points instead of regressions
         "wrong_choice",  # for clients that choose among models
+        *WITH_A_GOAL,  # for tasks of classes
     }
 
 

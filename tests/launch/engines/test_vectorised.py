@@ -22,6 +22,7 @@ from tagma.tasks.mixture_regression import MixtureRegression
 from tagma.tasks.task import Data
 from tagma.tasks.torch_module import TorchModule
 from tagma.wire import EXAMPLES
+from tests.algorithms import TINY_DIGITS, WITH_A_GOAL
 from tests.command import tagma
 
 FEDERATION = ("task.clients=24", "task.dim=8", "task.samples=40", "rounds=4", "oracle=false")
@@ -68,12 +69,20 @@ def assert_engines_agree(tmp_path, overrides, tolerance=1e-9):
     assert_same(metrics, expected[0], 10 * tolerance)
 
 
-ATTACKS = sorted({*choices("attack")} - {"shifted_mean", "wrong_choice"})
+ATTACKS = sorted({*choices("attack")} - {"shifted_mean", "wrong_choice", *WITH_A_GOAL})
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_every_attack_is_the_same(attack, tmp_path):
     assert_engines_agree(tmp_path, [*THREE, f"attack={attack}"])
+
+
+@pytest.mark.parametrize("attack", WITH_A_GOAL)
+def test_every_attack_with_a_goal_and_its_success_are_the_same(attack, tmp_path):
+    asleep = ["attack.start=2"] if attack in ("badnets", "neurotoxin") else []
+    overrides = [*TINY_DIGITS, "oracle=false", f"attack={attack}", *asleep]
+    assert_engines_agree(tmp_path, [*overrides, "strategy=fedavg"], tolerance=1e-4)
+    assert read_metrics(tmp_path / "v")["attack_success"]["mean"] is not None
 
 
 @pytest.mark.parametrize("attack", ["label_flip", "sign_flip", "alie", "mimic", "stale"])

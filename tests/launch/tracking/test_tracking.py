@@ -10,7 +10,7 @@ import pytest
 
 from tagma.errors import TagmaError
 from tagma.launch.engines import inprocess
-from tagma.launch.oracle_run import oracle_errors
+from tagma.launch.oracle_run import with_oracle
 from tagma.launch.run import check, run
 from tagma.launch.tracking import tracker as tracking
 from tagma.launch.tracking.tracker import (
@@ -118,7 +118,7 @@ def test_every_score_and_the_bytes_are_numbers_of_each_round_and_of_the_end(
     settings = compose([*SMALL, *signs])
     with tracked(Rounds(), settings, tmp_path) as tracking:
         inprocess.run(settings, tmp_path, tracking.round)
-    metrics = read_metrics(tmp_path) | oracle_errors(settings)
+    metrics = with_oracle(settings, read_metrics(tmp_path))
     curve = metrics["scores"]["accuracy"]["per_round"]
     assert [numbers.get("round/accuracy") for numbers in rounds] == curve
     assert [value is None for value in curve] == [True, False, True, False]
