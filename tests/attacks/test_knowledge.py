@@ -80,8 +80,9 @@ def test_no_other_algorithm_can_reach_the_truth(strategy):
 
 @pytest.mark.parametrize("aggregation", choices("aggregation"))
 def test_no_aggregation_can_reach_the_truth(aggregation):
-    server = ["task=rotated_digits", "task.server_samples=10"] if aggregation == "fltrust" else SMALL
-    settings = compose([*server, f"aggregation={aggregation}"])
+    with_server = ("task=rotated_digits", "task.server_samples=10")
+    task = with_server if aggregation == "fltrust" else SMALL
+    settings = compose([*task, f"aggregation={aggregation}"])
     assert not leaks(algorithm_of(settings), settings)
 
 
