@@ -86,14 +86,14 @@ def test_one_of_each_group_of_copies_stays():
     points = np.random.default_rng(4).normal(size=(10, 30))
     points[3] = points[7] + 0.01
     points[5] = points[7] - 0.01
-    aside = superfluous(squared(points), np.ones(10), 30, DEFAULTS)
+    aside = superfluous(squared(points), np.ones(10), 1.0, 30, DEFAULTS)
     assert np.flatnonzero(aside).tolist() == [3, 5]
 
 
 def test_in_one_dimension_points_that_happen_to_be_close_are_no_copies():
     source = np.random.default_rng(1)
     alone = [
-        superfluous(squared(points), np.ones(60), 1, DEFAULTS).any()
+        superfluous(squared(points), np.ones(60), 1.0, 1, DEFAULTS).any()
         for points in source.normal(size=(20, 60, 1))
     ]
     assert sum(alone) <= 1
