@@ -90,6 +90,65 @@ def test_one_of_each_group_of_copies_stays():
     assert np.flatnonzero(aside).tolist() == [3, 5]
 
 
+def test_a_tight_group_farther_away_than_noise_explains_is_not_made_of_copies():
+    source = np.random.default_rng(8)
+    points = source.normal(size=(25, 60))
+    points[:5] = 0.4 * points[:5] + 100 / 60**0.5
+    loud = np.where(np.arange(25) < 5, 10.0, 1.0)  # the way to them counts as their noise
+    assert not superfluous(squared(points), loud, 1.0, 60, DEFAULTS).any()
+    points[:5] -= 100 / 60**0.5  # copies of one client
+    aside = superfluous(squared(points), loud, 1.0, 60, DEFAULTS)
+    assert np.flatnonzero(aside).tolist() in [[i for i in range(5) if i != j] for j in range(5)]
+
+
+def test_clusters_that_are_hardly_apart_are_suspect():
+    points, _ = groups_of(20, 20, 20, distance=30.0, dim=20)
+    found = density(points)
+    assert found.suspect == (None,) * 3
+    for seed in range(10):
+        source = np.random.default_rng([9, seed])
+        near = np.concatenate([points, points[:20].mean(axis=0) + source.normal(size=(20, 20))])
+        near[60:] += 4.5 * np.eye(20)[3]
+        found = density(near)
+        if found.k == 4:
+            said = [reason for reason in found.suspect if reason]
+            if said:
+                assert len(said) >= 2
+                assert all("they may be one" in reason for reason in said)
+                return
+    pytest.fail("none of ten")
+
+
+def test_a_client_between_two_clusters_may_be_in_the_wrong_one():
+    points, _ = groups_of(20, 20, distance=4.5, dim=20)
+    line = points[20:].mean(axis=0) - points[:20].mean(axis=0)
+    points[3] = points[:20].mean(axis=0) + 0.45 * line
+    found = density(points)
+    assert found.between[3]
+    assert found.between.sum() <= 3
+    far, _ = groups_of(20, 20, distance=30.0, dim=20)
+    assert not density(far).between.any()
+
+
+def test_clients_outside_who_are_near_each_other_are_a_group():
+    points, _ = groups_of(20, 20, 3, distance=30.0)
+    found = density(points)
+    assert found.k == 2
+    assert found.loose.tolist() == [-1] * 40 + [0] * 3
+    points[40] += 100.0
+    assert (density(points).loose == -1).all()
+
+
+def test_copies_that_scatter_around_clients_of_one_cluster_are_suspect():
+    points, _ = groups_of(12, 12, 12, 12, distance=30.0, dim=100)
+    source = np.random.default_rng(10)
+    copies = np.repeat(points[:10], 4, axis=0) + 0.67 * source.normal(size=(40, 100))
+    found = density(np.concatenate([points, copies]))
+    small = np.bincount(found.labels[~found.trimmed]) < 12
+    assert small.sum() >= 8
+    assert [reason is not None for reason in found.suspect] == small.tolist()
+
+
 def test_in_one_dimension_points_that_happen_to_be_close_are_no_copies():
     source = np.random.default_rng(1)
     alone = [
