@@ -194,7 +194,7 @@ def benign_claims(rows: Sequence[Row]) -> list[Claim]:
     )
     return [
         Claim(
-            f"{BENIGN}: K right in 58", f"{100 * right:.1f} %", verdict(right >= 58 / 60)
+            f"{BENIGN}: K right in 58", f"{100 * right:.1f} %", verdict(right > 57.5 / 60)
         ),
         Claim(
             f"{BENIGN}: at most 1 % of honest clients left out",
