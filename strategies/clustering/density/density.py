@@ -34,7 +34,7 @@ from tagma.strategies.clustering.density.coordinates import (
     units_within,
 )
 from tagma.strategies.clustering.density.copies import superfluous
-from tagma.strategies.clustering.density.doubts import Doubts, doubts_about
+from tagma.strategies.clustering.density.doubts import Doubts, doubts_about, surrounding
 from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, split_lengths
 from tagma.strategies.clustering.density.modes import find_modes
 from tagma.strategies.clustering.density.noise import noise_outside
@@ -123,6 +123,11 @@ def find_clusters(
         rows = rows[~copies]
         known, modes, _ = _begin(centred[rows], room[rows], smallest, constants)
     fit = refine(known, settle(known, modes, known.typical))
+    copies = surrounding(known, fit)
+    if copies.any():
+        rows = rows[~copies]
+        known, modes, _ = _begin(centred[rows], room[rows], smallest, constants)
+        fit = refine(known, settle(known, modes, known.typical))
     return middle, fit, rows, known
 
 

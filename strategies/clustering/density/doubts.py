@@ -3,7 +3,7 @@
 - Two that are hardly apart may be one: parts of few clients differ by more than the halves of a
   cluster do.
 - Tight clusters that are as far from each other as clients of one cluster are may be copies, each
-  of one of these.
+  of one of these. Where one client is nearer to the others' mean than noise allows, they are.
 - Clients whose noise explains two clusters about as well may be in the wrong one.
 - Clients outside who are nearer to each other than to any cluster may be a small one.
 """
@@ -28,8 +28,12 @@ _FEW = 3
 """So many clients are a group."""
 _RARE = 0.01
 _CHANCE = 0.001
+_CERTAIN = 1e-5
+"""So seldom is an honest client so near to the mean of the others of its cluster."""
 _TIGHT = 0.85
 """The noise of copies, in units of the usual one."""
+_NO_COPY = 2.0
+"""Whose squared distance from the middle is more than so many medians is another client."""
 _HONEST = 0.75
 """The usual noise: copies and those they copy may be more than half."""
 
@@ -61,6 +65,8 @@ def doubts_about(known: Known, fit: Fit) -> Doubts:
 def _satellites(fit: Fit, dimension: int) -> Mask:
     """At least three tight clusters whose centres differ as clients of usual noise do."""
     found = np.zeros(fit.k, dtype=bool)
+    if fit.k < _FEW:
+        return found
     own = [float(np.median(fit.noise.scales[fit.members == c])) for c in range(fit.k)]
     usual = float(np.quantile(fit.noise.scales[fit.members >= 0], _HONEST))
     tight = np.flatnonzero(np.array(own) < _TIGHT * usual)
@@ -72,6 +78,27 @@ def _satellites(fit: Fit, dimension: int) -> Mask:
     _, parts = connected_components((relative >= least) & (relative <= most), directed=False)
     found[tight] = np.bincount(parts)[parts] >= _FEW
     return found
+
+
+def surrounding(known: Known, fit: Fit) -> Mask:
+    """Clients of such clusters who surround one, which is in their middle; shape (m,)."""
+    aside = np.zeros(len(known.vectors), dtype=bool)
+    dimension = known.vectors.shape[1]
+    least = float(chdtri(dimension, 1 - _CERTAIN))
+    for cluster in np.flatnonzero(_satellites(fit, dimension)):
+        rows = np.flatnonzero(fit.members == cluster)
+        points = known.vectors[rows] - fit.centres[cluster]
+        count = len(rows)
+        squares = ((points * count - points.sum(axis=0)) ** 2).sum(axis=1) / (count - 1) ** 2
+        middle = int(squares.argmin())
+        others = np.delete(points, middle, axis=0)
+        variance = others.var(axis=0).sum() / dimension * (count - 1) / (count - 2)
+        if squares[middle] < least * variance * count / (count - 1):
+            away = ((points - points[middle]) ** 2).sum(axis=1)
+            near = away <= _NO_COPY * np.median(np.delete(away, middle))
+            aside[rows[near]] = True
+            aside[rows[middle]] = False
+    return aside
 
 
 def _between(known: Known, fit: Fit) -> Mask:

@@ -134,13 +134,23 @@ def test_clients_outside_who_are_near_each_other_are_a_group():
     assert (density(points).loose == -1).all()
 
 
-def test_copies_that_scatter_around_clients_of_one_cluster_are_suspect():
+def test_copies_that_scatter_around_clients_of_one_cluster_are_aside():
     points, _ = groups_of(12, 12, 12, 12, distance=30.0, dim=100)
     source = np.random.default_rng(10)
     copies = np.repeat(points[:10], 4, axis=0) + 0.67 * source.normal(size=(40, 100))
     found = density(np.concatenate([points, copies]))
-    small = np.bincount(found.labels[~found.trimmed]) < 12
-    assert small.sum() >= 8
+    assert found.k == 4
+    assert found.trimmed.tolist() == [False] * 48 + [True] * 40
+
+
+def test_tight_clusters_as_near_as_clients_of_one_are_suspect():
+    points, _ = groups_of(12, 12, 12, 12, distance=30.0, dim=100)
+    source = np.random.default_rng(11)
+    places = points[0] + 1.1 * source.normal(size=(4, 100))
+    tight = np.repeat(places, 6, axis=0) + 0.5 * source.normal(size=(24, 100))
+    found = density(np.concatenate([points[12:], tight]))
+    small = np.bincount(found.labels) == 6
+    assert small.sum() == 4
     assert [reason is not None for reason in found.suspect] == small.tolist()
 
 
