@@ -58,11 +58,11 @@ def doubts_about(known: Known, fit: Fit) -> Doubts:
     for apart, pair in sorted(distances(known, fit), reverse=True):
         if apart < _HARDLY:
             twins[list(pair)] = pair[::-1]
-    satellites = _satellites(fit, known.vectors.shape[1])
+    satellites = _satellites(fit, known.vectors.shape[1], known.constants.room)
     return Doubts(twins, satellites, _between(known, fit), _loose(known, fit))
 
 
-def _satellites(fit: Fit, dimension: int) -> Mask:
+def _satellites(fit: Fit, dimension: int, room: float) -> Mask:
     """At least three tight clusters whose centres differ as clients of usual noise do."""
     found = np.zeros(fit.k, dtype=bool)
     if fit.k < _FEW:
@@ -75,7 +75,8 @@ def _satellites(fit: Fit, dimension: int) -> Mask:
     squared = cdist(fit.centres[tight], fit.centres[tight], "sqeuclidean")
     relative = squared / (2 * usual**2)
     least, most = (float(chdtri(dimension, share)) for share in (1 - _CHANCE, _CHANCE))
-    _, parts = connected_components((relative >= least) & (relative <= most), directed=False)
+    near = (relative >= least / room) & (relative <= most * room)
+    _, parts = connected_components(near, directed=False)
     found[tight] = np.bincount(parts)[parts] >= _FEW
     return found
 
@@ -85,7 +86,7 @@ def surrounding(known: Known, fit: Fit) -> Mask:
     aside = np.zeros(len(known.vectors), dtype=bool)
     dimension = known.vectors.shape[1]
     least = float(chdtri(dimension, 1 - _CERTAIN))
-    for cluster in np.flatnonzero(_satellites(fit, dimension)):
+    for cluster in np.flatnonzero(_satellites(fit, dimension, known.constants.room)):
         rows = np.flatnonzero(fit.members == cluster)
         points = known.vectors[rows] - fit.centres[cluster]
         count = len(rows)
