@@ -19,7 +19,7 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.client.solvers.closed_form import closed_form
 from tagma.exchange import SMOOTHNESS, Replies
 from tagma.server.results.cluster_scores import misclustering
-from tagma.server.results.cluster_verdicts import verdicts
+from tagma.server.results.cluster_verdicts import misplaced, verdicts
 from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
 from tagma.step_size import step_of
@@ -100,6 +100,10 @@ def benign_trial(*, seed: int) -> dict[str, Any]:
     return {
         **{column: [one[column] for one in found] for column in columns},
         "k right": [float(one["k"] == one["true k"]) for one in found],
+        "warned for nothing": [
+            one["warned"] * float(one["k"] == one["true k"] and one["misclustering"] == 0)
+            for one in found
+        ],
         "covered": [float(np.mean(one["covered"])) for one in found],
     }
 
@@ -185,7 +189,8 @@ def _trial(federation: _Federation, rounds: int, seed: int) -> dict[str, Any]:
             away = np.linalg.norm(found.models[k] - true) / np.sqrt(len(true))
             covered.append(float(away <= bound))
     served = max(float(errors[rows].mean()) for rows in worst) / oracle
-    warned = found.contradiction is not None or any(row["suspect"] for row in said)
+    doubted = found.contradiction is not None or bool(misplaced(found))
+    warned = doubted or any(row["suspect"] for row in said)
     return {
         "served over oracle": served,
         "k": found.clustering.k,

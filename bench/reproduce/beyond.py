@@ -171,7 +171,8 @@ are whole federations with real messages; all other rows are the same algorithms
 Imposters are honest programs on data whose coefficients are shifted by half as much as local models
 scatter. Constants are changed one at a time; clusters and K are those of the worst setting, the
 error is the worst over alpha = 0 to 0.4. Attacks and constants have {_FEWER} times fewer trials.
-A warning is a suspect cluster or a contradiction.
+A warning is a suspect cluster, a contradiction, or clients who may be in the wrong cluster or one
+that was not found.
 
 parts=NAME,... runs only these: {", ".join(PARTS)}."""
     ),

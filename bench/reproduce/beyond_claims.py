@@ -189,11 +189,12 @@ def few_examples_claims(rows: Sequence[Row]) -> list[Claim]:
 def benign_claims(rows: Sequence[Row]) -> list[Claim]:
     """Federations of all kinds without Byzantine clients: three in each trial."""
     right, out, covered, warned = (
-        mean(rows, BENIGN, name) for name in ("k right", "honest left out", "covered", "warned")
+        mean(rows, BENIGN, name)
+        for name in ("k right", "honest left out", "covered", "warned for nothing")
     )
     return [
         Claim(
-            f"{BENIGN}: K right in 58", f"{100 * right:.1f} %", verdict(right >= 58 / 60)
+            f"{BENIGN}: K right in 58", f"{100 * right:.1f} %", verdict(right > 57.5 / 60)
         ),
         Claim(
             f"{BENIGN}: at most 1 % of honest clients left out",
@@ -204,9 +205,11 @@ def benign_claims(rows: Sequence[Row]) -> list[Claim]:
             f"{_bounds(rows, BENIGN)}; {100 * covered:.1f} %", verdict(covered >= 0.95),
         ),
         Claim(
-            f"{BENIGN}: at most 2 % with a warning",
-            f"{100 * warned:.1f} %; served {mean(rows, BENIGN, 'served over oracle'):.3f} times",
-            verdict(warned <= 0.02),
+            f"{BENIGN}: at most 2 % with a warning although everybody is in the right cluster, "
+            "none above 2 times the error without one",
+            f"{100 * warned:.1f} %; served {mean(rows, BENIGN, 'served over oracle'):.3f} times; "
+            f"{_warnings(rows, BENIGN)}",
+            verdict(warned <= 0.02 and not mean(rows, BENIGN, "unwarned")),
         ),
     ]  # fmt: skip
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tagma.arrays import Mask
+from tagma.server.results.participation import some_of
 from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.screening.error_bars import error_bound
 
@@ -79,6 +80,24 @@ def mostly_excluded(state: Clustered) -> list[str]:
             lines.append(
                 f"cluster {k}: the reply check excluded {excluded} of {excluded + left} clients; "
                 f"its model is that of the other {left}"
+            )
+    return lines
+
+
+def misplaced(state: Clustered) -> list[str]:
+    """A line for all clients that may be another cluster's, and for each that may be a cluster."""
+    clustering, lines = state.clustering, []
+    first = state.clients[state.joined == 1]
+    if clustering.between is not None and clustering.between.any():
+        lines.append(
+            f"clients {some_of(first[clustering.between].tolist())} may be in the wrong cluster: "
+            "two are about as near to them, for their noise"
+        )
+    if clustering.loose is not None:
+        for group in range(int(clustering.loose.max(initial=-1)) + 1):
+            lines.append(
+                f"clients {some_of(first[clustering.loose == group].tolist())} lie near each other "
+                "and in no cluster: they may be a cluster"
             )
     return lines
 

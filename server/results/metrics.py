@@ -8,7 +8,7 @@ import numpy as np
 from tagma import __version__
 from tagma.exchange import NO_MODEL, PERSONALISED
 from tagma.server.results.client_metrics import LOSS, summary_of_metrics
-from tagma.server.results.cluster_verdicts import mostly_excluded, screened
+from tagma.server.results.cluster_verdicts import misplaced, mostly_excluded, screened
 from tagma.server.results.clustering_record import (
     PER_ITERATION,
     cluster_findings,
@@ -142,6 +142,7 @@ def summarise(
                 "by the trimmed mean"
             ]),
             *([] if found is None else notices_of_balls(settings, found)),
+            *([] if found is None else misplaced(found)),
             *([] if found is None else mostly_excluded(found)),
             *notices_of(participation),
             *([_DIVERGED] if diverged else []),

@@ -81,12 +81,17 @@ class Clustering:
     stretched: tuple[bool, ...] = ()
     """Clusters that spread more than noise in some direction: two that are too close to be told
     apart, or Byzantine clients beside honest ones; one per cluster, or empty: nobody looked."""
+    between: Mask | None = None
+    """Vectors that may be another cluster's, shape (m,), where it was looked for."""
+    loose: Labels | None = None
+    """The group of vectors that are near each other and in no cluster, or -1, shape (m,)."""
 
     def __post_init__(self) -> None:
         """One that was read from a file, or that a plugin made, may be anything."""
         m, (k, d), steps = len(self.labels), self.centres.shape, len(self.history)
         fit = [
             *(array.shape == (m,) for array in (self.labels, self.trimmed)),
+            *(array is None or array.shape == (m,) for array in (self.between, self.loose)),
             self.radius.shape == (k,),
             self.history.shape == (steps, m),
             self.trimmed_history is None or self.trimmed_history.shape == (steps, m),

@@ -242,11 +242,13 @@ def test_all_cells_have_labels_that_claims_read(monkeypatch):
 def test_a_part_has_its_own_cells_and_claims():
     cells = EXPERIMENT.cells(3, 7, ["parts=benign,imposters"])
     assert [cell.method for cell in cells] == [BENIGN, *IMPOSTERS] * 3
-    figures = dict.fromkeys(("honest left out", "warned", "unwarned", "withheld"), 0.0)
+    names = ("honest left out", "warned", "warned for nothing", "unwarned", "withheld")
+    figures = dict.fromkeys(names, 0.0)
     row = {"method": BENIGN, "k right": 1.0, "covered": 1.0, "served over oracle": 1.0, **figures}
     assert {claim.holds for claim in EXPERIMENT.claims([row])} == {"yes"}
-    (warned,) = [c for c in EXPERIMENT.claims([row | {"warned": 0.1}]) if c.holds == "no"]
-    assert "warning" in warned.says
+    for worse in ("warned for nothing", "unwarned"):
+        (warned,) = [c for c in EXPERIMENT.claims([row | {worse: 0.1}]) if c.holds == "no"]
+        assert "warning" in warned.says
     with pytest.raises(TagmaError, match="no such part"):
         EXPERIMENT.cells(1, 0, ["parts=nothing"])
 

@@ -15,7 +15,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from tagma.bench.grid.expand import expand
 from tagma.bench.grid.plan import read_plan
-from tagma.bench.reproduce.reproduce_command import _NAMES, _experiment
+from tagma.bench.reproduce import beyond
+from tagma.bench.reproduce.reproduce_command import _NAMES
 from tagma.choices import choices
 from tagma.launch import cli
 from tagma.launch.command_line import CommandLine
@@ -98,8 +99,8 @@ def test_a_documented_command_is_one(command, monkeypatch, tmp_path):
         return
     if name == "reproduce":
         assert given.name in _NAMES
-        if given.name == "beyond":
-            assert _experiment(given.name).cells(1, 0, settings)
+        if given.name == "beyond":  # its only setting is which parts
+            assert beyond.EXPERIMENT.cells(1, 0, settings)
             return
         tasks = {"ranking": "mean_estimation", "ifca": "rotated_mnist"}
         compose([f"task={tasks.get(given.name, 'mixture_regression')}", *settings])

@@ -34,6 +34,7 @@ from tagma.strategies.clustering.density.coordinates import (
     units_within,
 )
 from tagma.strategies.clustering.density.copies import superfluous
+from tagma.strategies.clustering.density.doubts import Doubts, doubts_about, surrounding
 from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, split_lengths
 from tagma.strategies.clustering.density.modes import find_modes
 from tagma.strategies.clustering.density.noise import noise_outside
@@ -57,6 +58,10 @@ _APART = (
     "its clients spread to some sides far more than noise: clusters that are not told apart, "
     "or Byzantine clients beside honest ones"
 )
+_COPIES = (
+    "it and others are as near each other as the clients of one cluster: each may be copies of one"
+)
+_HARDLY = "it is hardly apart from cluster {}: they may be one"
 _MOST_ROOM = 4.0
 """A client may be noisier by so much at most for having few examples."""
 
@@ -79,7 +84,7 @@ def density(
     smallest = smallest or constants.smallest
     room = _room(examples, len(vectors))
     units = first_units(vectors, constants)
-    middle, fit, rows = find_clusters(vectors / units, smallest, room, constants)
+    middle, fit, rows, known = find_clusters(vectors / units, smallest, room, constants)
     for _ in range(_REFITS):
         if not fit.k:
             return _one_cluster(vectors, smallest)
@@ -87,8 +92,11 @@ def density(
         if finer is None:
             break
         units = units * finer
-        middle, fit, rows = find_clusters(vectors / units, smallest, room, constants)
-    return _clustering(vectors / units, units, fit, middle, rows, k, smallest)
+        middle, fit, rows, known = find_clusters(vectors / units, smallest, room, constants)
+    if not fit.k:
+        return _one_cluster(vectors, smallest)
+    doubts = doubts_about(known, fit)
+    return _clustering(vectors / units, units, fit, doubts, middle, rows, k, smallest)
 
 
 def _room(examples: Labels | None, m: int) -> Array:
@@ -101,8 +109,8 @@ def _room(examples: Labels | None, m: int) -> Array:
 
 def find_clusters(
     vectors: Array, smallest: int, room: Array, constants: Constants
-) -> tuple[Array, Fit, Labels]:
-    """The middle of all vectors, the clusters around it, and of which vectors these are made.
+) -> tuple[Array, Fit, Labels, Known]:
+    """The middle of all vectors, the clusters around it, of which vectors these are made, and how.
 
     Without copies, and those that are far away. Centres are measured from the middle.
     """
@@ -115,7 +123,12 @@ def find_clusters(
         rows = rows[~copies]
         known, modes, _ = _begin(centred[rows], room[rows], smallest, constants)
     fit = refine(known, settle(known, modes, known.typical))
-    return middle, fit, rows
+    copies = surrounding(known, fit)
+    if copies.any():
+        rows = rows[~copies]
+        known, modes, _ = _begin(centred[rows], room[rows], smallest, constants)
+        fit = refine(known, settle(known, modes, known.typical))
+    return middle, fit, rows, known
 
 
 def _begin(
@@ -136,8 +149,7 @@ def _begin(
     noise = noise_outside(outside, d - p, float(np.median(spreads)), constants)
     copies = np.zeros(m, dtype=bool)
     if noise.typical > rounding:  # without any noise, honest clients send the same
-        # What is left of a far cluster outside the signal directions is no noise.
-        copies = superfluous(squared, np.minimum(noise.scales, noise.typical), d, constants)
+        copies = superfluous(squared, noise.scales, noise.typical, d, constants)
     modes, inflation = np.zeros(m, dtype=np.int64), 1.0
     if p and not copies.any():
         own = np.einsum("ij,ij->i", points, points)
@@ -163,6 +175,7 @@ def _clustering(
     points: Array,
     units: Array,
     fit: Fit,
+    doubts: Doubts,
     middle: Array,
     rows: Labels,
     k: int | None,
@@ -193,6 +206,10 @@ def _clustering(
     uneven /= [by_chance(len(own)) for own in inside]
     # One cluster alone may be what its inputs make it.
     torn = (stretch > _TORN) | ((uneven > _OBLONG[1]) & (len(largest) > 1))
+    twins = rank[doubts.twins[largest]]
+    between, loose = np.zeros(m, dtype=bool), np.full(m, OUTSIDE)
+    between[rows] = doubts.between & (members[rows] >= 0)
+    loose[rows] = doubts.loose
     return Clustering(
         labels=labels,
         centres=centres * units,
@@ -202,9 +219,16 @@ def _clustering(
         iterations=0,
         stopped=f"{len(largest)} clusters of at least {smallest} clients",
         scale=fit.noise.typical * float(np.sqrt(np.mean(units**2))),
-        suspect=tuple(_APART if each else None for each in torn),
+        suspect=tuple(
+            _APART if far else _COPIES if copied else _HARDLY.format(twin) if twin >= 0 else None
+            for far, copied, twin in zip(
+                torn, doubts.satellites[largest], twins.tolist(), strict=True
+            )
+        ),
         noise=OwnNoise(scales, fit.noise.typical, fit.noise.limit, fit.inflation, units),
         stretched=tuple(((stretch > 0) | (uneven > _OBLONG[0])).tolist()),
+        between=between,
+        loose=loose,
     )
 
 

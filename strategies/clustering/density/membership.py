@@ -134,6 +134,19 @@ def _step(
     return Fit(np.where(fits, nearest, OUTSIDE), centres, sizes, noise, inflation)
 
 
+def explained(vectors: Array, fit: Fit, constants: Constants) -> tuple[Array, float]:
+    """Squared distances from the centres in the directions that these span, (m, K), and the most.
+
+    In units of what each client's noise explains.
+    """
+    mid = fit.centres.mean(axis=0)
+    basis = span(fit.centres - mid)
+    p, d = basis.shape
+    squared = cdist((vectors - mid) @ basis.T, (fit.centres - mid) @ basis.T, "sqeuclidean")
+    variances = np.maximum(fit.noise.scales**2, np.finfo(np.float64).tiny)
+    return squared / (fit.inflation * variances[:, None]), reach(p, d - p, constants)
+
+
 def split_lengths(rows: Array, basis: Array) -> tuple[Array, Array]:
     """The rows in this orthonormal basis, and their squared lengths outside of what it spans."""
     inside = rows @ basis.T

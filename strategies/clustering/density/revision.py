@@ -131,7 +131,12 @@ def _first(labels: Labels) -> Labels:
 
 def _indistinct(known: Known, fit: Fit) -> tuple[int, int] | None:
     """The two clusters that are most clearly one, if there are any."""
-    worst, pair = known.constants.apart, None
+    found = min(distances(known, fit), default=None)
+    return None if found is None or found[0] >= known.constants.apart else found[1]
+
+
+def distances(known: Known, fit: Fit) -> list[tuple[float, tuple[int, int]]]:
+    """How far any two clusters are apart, in deviations, and which they are."""
     strong, whole = [], []
     weights = weights_by(fit.noise.scales, fit.noise.typical)
     for number in range(fit.k):
@@ -139,18 +144,18 @@ def _indistinct(known: Known, fit: Fit) -> tuple[int, int] | None:
         noise = _pooled(fit.noise, own, weights[own], known.constants)
         strong.append(Group(known.strong[own], weights[own], noise))
         whole.append(Group(known.vectors[own], weights[own], noise))
-    elongation = _elongation(strong)
+    elongation = _elongation(strong) if fit.k else 1.0
     for group in (*strong, *whole):
         group.variance *= elongation
+    apart = []
     for a in range(fit.k):
         for b in range(a):
             both, inside = (whole[b], whole[a]), (strong[b], strong[a])
             found = separation(*both)
             if most_inside(both, inside):  # in directions that a few clients may have made strong
                 found = min(separation(*inside), found + _MADE)
-            if found < worst:
-                worst, pair = found, (b, a)
-    return pair
+            apart.append((found, (b, a)))
+    return apart
 
 
 def _pooled(noise: Noise, rows: Labels, weights: Array, constants: Constants) -> float:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tagma.server.results.cluster_verdicts import mostly_excluded, screened, verdicts
+from tagma.server.results.cluster_verdicts import misplaced, mostly_excluded, screened, verdicts
 from tagma.strategies.algorithms.three_stage import Clustered
 from tagma.strategies.clustering import Clustering, density
 from tagma.strategies.screening.confinement import Confinement
@@ -101,3 +101,15 @@ def test_a_cluster_whose_model_is_torn_away_is_suspect():
 def test_there_is_no_bound_in_a_contradiction():
     rows = verdicts(replace(state(), contradiction="x"), [None, None])
     assert [row["error_bound"] for row in rows] == [None, None]
+
+
+def test_clients_that_may_be_elsewhere_are_named():
+    given = state(trimmed=[0, 1, 2])
+    assert misplaced(given) == []
+    rows = np.arange(9)
+    doubted = replace(given.clustering, between=rows == 5, loose=np.where(rows < 3, 0, -1))
+    wrong, loose = misplaced(replace(given, clustering=doubted, clients=rows + 10))
+    assert wrong.startswith("clients 15 may be in the wrong cluster")
+    assert (
+        loose == "clients 10, 11, 12 lie near each other and in no cluster: they may be a cluster"
+    )

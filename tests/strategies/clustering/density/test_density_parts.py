@@ -86,14 +86,78 @@ def test_one_of_each_group_of_copies_stays():
     points = np.random.default_rng(4).normal(size=(10, 30))
     points[3] = points[7] + 0.01
     points[5] = points[7] - 0.01
-    aside = superfluous(squared(points), np.ones(10), 30, DEFAULTS)
+    aside = superfluous(squared(points), np.ones(10), 1.0, 30, DEFAULTS)
     assert np.flatnonzero(aside).tolist() == [3, 5]
+
+
+def test_a_tight_group_farther_away_than_noise_explains_is_not_made_of_copies():
+    source = np.random.default_rng(8)
+    points = source.normal(size=(25, 60))
+    points[:5] = 0.4 * points[:5] + 100 / 60**0.5
+    loud = np.where(np.arange(25) < 5, 10.0, 1.0)  # the way to them counts as their noise
+    assert not superfluous(squared(points), loud, 1.0, 60, DEFAULTS).any()
+    points[:5] -= 100 / 60**0.5  # copies of one client
+    aside = superfluous(squared(points), loud, 1.0, 60, DEFAULTS)
+    assert np.flatnonzero(aside).tolist() in [[i for i in range(5) if i != j] for j in range(5)]
+
+
+def test_clusters_that_are_hardly_apart_are_suspect():
+    points, _ = groups_of(20, 20, 20, distance=30.0, dim=20)
+    near = points[:20].mean(axis=0) + np.random.default_rng([9, 1]).normal(size=(20, 20))
+    for gap, doubted in ((4.5, 2), (6.0, 0)):
+        found = density(np.concatenate([points, near + gap * np.eye(20)[3]]))
+        assert found.k == 4
+        said = [reason for reason in found.suspect if reason]
+        assert len(said) == doubted
+        assert all("they may be one" in reason for reason in said)
+
+
+def test_a_client_between_two_clusters_may_be_in_the_wrong_one():
+    points, _ = groups_of(20, 20, distance=4.5, dim=20)
+    first, second = points[:20].mean(axis=0), points[20:].mean(axis=0)
+    line = (second - first) / np.linalg.norm(second - first)
+    points[3] += ((first + second) / 2 - points[3]) @ line * line
+    found = density(points)
+    assert found.k == 2
+    assert found.between[3]
+    assert found.between.sum() <= 5
+    far, _ = groups_of(20, 20, distance=30.0, dim=20)
+    assert not density(far).between.any()
+
+
+def test_clients_outside_who_are_near_each_other_are_a_group():
+    points, _ = groups_of(20, 20, 3, distance=30.0)
+    found = density(points)
+    assert found.k == 2
+    assert found.loose.tolist() == [-1] * 40 + [0] * 3
+    points[40] += 100.0
+    assert (density(points).loose == -1).all()
+
+
+def test_copies_that_scatter_around_clients_of_one_cluster_are_aside():
+    points, _ = groups_of(12, 12, 12, 12, distance=30.0, dim=100)
+    source = np.random.default_rng(10)
+    copies = np.repeat(points[:10], 4, axis=0) + 0.67 * source.normal(size=(40, 100))
+    found = density(np.concatenate([points, copies]))
+    assert found.k == 4
+    assert found.trimmed.tolist() == [False] * 48 + [True] * 40
+
+
+def test_tight_clusters_as_near_as_clients_of_one_are_suspect():
+    points, _ = groups_of(12, 12, 12, 12, distance=30.0, dim=100)
+    source = np.random.default_rng(11)
+    places = points[0] + 1.1 * source.normal(size=(4, 100))
+    tight = np.repeat(places, 6, axis=0) + 0.5 * source.normal(size=(24, 100))
+    found = density(np.concatenate([points[12:], tight]))
+    small = np.bincount(found.labels) == 6
+    assert small.sum() == 4
+    assert [reason is not None for reason in found.suspect] == small.tolist()
 
 
 def test_in_one_dimension_points_that_happen_to_be_close_are_no_copies():
     source = np.random.default_rng(1)
     alone = [
-        superfluous(squared(points), np.ones(60), 1, DEFAULTS).any()
+        superfluous(squared(points), np.ones(60), 1.0, 1, DEFAULTS).any()
         for points in source.normal(size=(20, 60, 1))
     ]
     assert sum(alone) <= 1
