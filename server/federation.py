@@ -43,7 +43,7 @@ from tagma.server.run_identity import identity_of
 from tagma.server.wiring import absence_of, algorithm_of
 from tagma.settings import Settings
 from tagma.strategies.algorithm_run import AlgorithmRun
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.flower import AlgorithmStrategy
 from tagma.strategies.quorum import TooFewAnswers
 from tagma.tasks.task import layout_of, true_clusters

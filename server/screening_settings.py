@@ -7,7 +7,7 @@ import numpy as np
 
 from tagma.plugins import TARGET, locate
 from tagma.settings import Settings
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 
 ON_MINIMISERS = ("reply_check", "confined")
 """What relies on local models that minimise their client's loss."""

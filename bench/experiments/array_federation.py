@@ -18,7 +18,7 @@ from tagma.exchange import FIT, Replies
 from tagma.server.results.cluster_scores import estimation_error
 from tagma.settings import Settings, compose
 from tagma.strategies.algorithms.algorithm import Algorithm
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.tasks.task import LeastSquares, Truth, layout_of
 from tagma.tasks.task_choice import task_of
 

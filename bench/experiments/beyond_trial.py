@@ -22,7 +22,7 @@ from tagma.server.results.cluster_scores import estimation_error, misclustering
 from tagma.server.results.cluster_verdicts import verdicts
 from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.clustering import density, random_labels, trimmed_kmeans
 from tagma.strategies.clustering.density.constants import DEFAULTS, Constants
 

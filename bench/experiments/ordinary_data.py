@@ -23,7 +23,7 @@ from tagma.server.results.cluster_verdicts import misplaced, verdicts
 from tagma.server.wiring import algorithm_of
 from tagma.settings import compose
 from tagma.step_size import step_of
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.tasks.smoothness import largest_eigenvalue
 from tagma.tasks.task import Data
 

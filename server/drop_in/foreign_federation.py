@@ -23,7 +23,7 @@ from tagma.server.drop_in.first_round import TOO_MUCH, advice, gone_on
 from tagma.server.drop_in.foreign_replies import ForeignReplies
 from tagma.server.drop_in.result import ClusteredResult
 from tagma.strategies.algorithm_run import AlgorithmRun, log_failures
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.quorum import check_quorum
 from tagma.strategies.replies import ABSENCES, Rejection, Reply
 from tagma.wire import pack

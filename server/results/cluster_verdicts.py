@@ -7,7 +7,7 @@ import numpy as np
 
 from tagma.arrays import Mask
 from tagma.server.results.participation import some_of
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.screening.error_bars import error_bound
 
 _HELD = "its replies lead farther from its clients' local models than these explain"

@@ -12,7 +12,7 @@ from tagma.server.results.cluster_scores import (
 )
 from tagma.server.results.cluster_verdicts import verdicts
 from tagma.server.results.scores import Seen
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.round_outcome import Round
 from tagma.strategies.screening.suspicion import suspicions
 

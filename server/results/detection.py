@@ -4,7 +4,7 @@ import numpy as np
 
 from tagma.arrays import Labels, Mask
 from tagma.server.results.scores import Seen
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 
 SHARES = ("true_positive", "false_positive")
 

@@ -28,7 +28,7 @@ from tagma.server.screening_settings import (
 )
 from tagma.server.wiring import tolerance_of, warnings_of
 from tagma.settings import Settings
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 
 ORACLE = (
     "oracle_without_byzantine", "oracle_suspect", "oracle_scores", "oracle_error",

@@ -24,7 +24,7 @@ from tagma.server.results.events import RoundFinished
 from tagma.server.results.principal_plane import places_on, principal_plane
 from tagma.server.results.recorder import Recorder
 from tagma.server.results.scores import Score
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.tasks.supervised import Supervised
 from tagma.tasks.task import Task, WithStateDict, layout_of
 

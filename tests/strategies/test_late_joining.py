@@ -3,8 +3,9 @@ import pytest
 
 from tagma.exchange import NO_MODEL
 from tagma.strategies.aggregation import mean
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.algorithms.server_step import GradientStep
-from tagma.strategies.algorithms.three_stage import Clustered, ThreeStage
+from tagma.strategies.algorithms.three_stage import ThreeStage
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.quorum import enough_replies
 from tests.strategies import driving

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tagma.server.results.cluster_verdicts import misplaced, mostly_excluded, screened, verdicts
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.clustering import Clustering, density
 from tagma.strategies.screening.confinement import Confinement
 from tagma.strategies.screening.error_bars import error_bound

@@ -6,7 +6,7 @@ import pytest
 from tagma.server.results.cluster_verdicts import verdicts
 from tagma.server.results.named_settings import named_settings
 from tagma.settings import compose
-from tagma.strategies.algorithms.three_stage import Clustered
+from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.standing import Screening
 

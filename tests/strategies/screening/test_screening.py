@@ -3,8 +3,9 @@ from dataclasses import replace
 import numpy as np
 
 from tagma.strategies.aggregation import mean
+from tagma.strategies.algorithms.clustered_clients import OUT_IN_STAGE_TWO
 from tagma.strategies.algorithms.server_step import AverageModels, GradientStep
-from tagma.strategies.algorithms.three_stage import OUT_IN_STAGE_TWO, ThreeStage
+from tagma.strategies.algorithms.three_stage import ThreeStage
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.standing import Answers, Screening, Standing, _among
 from tests.strategies.driving import admit, advance, begin
