@@ -7,7 +7,8 @@ from tagma.attacks.adversary import adversary_of
 from tagma.attacks.base import Attack, FederationView, LocalAttack, LocalView, OmniscientAttack
 from tagma.attacks.schedule import Phase
 from tagma.attacks.threat_model import OutOfSight
-from tagma.errors import SettingError
+from tagma.errors import SettingError, TagmaError
+from tagma.escaping import one_line
 from tagma.exchange import CHOICE, FIT
 from tagma.override import key_of
 from tagma.rng import stream
@@ -37,6 +38,12 @@ def try_attacks(settings: Settings, first: str, later: str, *, choosing: bool = 
                 _try(task, phase, squad.clients, (first, later), settings.seed)
             except (OutOfSight, _NoArray) as problem:
                 raise SettingError(phase.key, name, str(problem)) from None
+            except TagmaError:
+                raise
+            except Exception as problem:  # an attack may be anybody's code
+                kind = type(problem).__name__
+                said = f"fails when it is tried: {kind}: {one_line(problem)} (--debug shows where)"
+                raise SettingError(phase.key, name, said) from problem
 
 
 def _no_meaning(attack: Attack, first: str, choosing: bool) -> str | None:

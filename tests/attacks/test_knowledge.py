@@ -203,3 +203,22 @@ def test_an_omniscient_attack_with_wrong_settings_for_the_task_is_refused_before
 def test_an_omniscient_attack_is_tried_also_where_nobody_is_said_to_be_in_a_cluster():
     digits = ["task=rotated_digits", "task.clusters_by=none", "strategy=fedavg", "attack=alie"]
     try_attacks(compose(digits), FIT, GRADIENT)
+
+
+class Stumbling(LocalAttack):
+    """Has a mistake, whose words have one as well."""
+
+    def forge(self, honest, view):
+        raise Wordless
+
+
+class Wordless(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+def test_an_attack_with_a_mistake_is_refused_before_the_run():
+    settings = compose([*SMALL, "attack=none", "+attack.fraction=0.3",
+                        f"attack._target_={__name__}.Stumbling"])  # fmt: skip
+    with pytest.raises(SettingError, match="attack=Stumbling: fails when it is tried: Wordless"):
+        check(settings)
