@@ -18,7 +18,11 @@ from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
+from tagma.kept import forget
 from tagma.launch.cli import main
+
+_last: dict[str, Path] = {}
+"""The folder of the last command."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,9 @@ def _as_it_was(cwd: Path) -> Iterator[None]:
         if "pytest-of-" in str(getattr(module, "__file__", "")):
             del sys.modules[name]
     invalidate_caches()
+    if cwd != _last.get("folder"):  # a relative path is another file there
+        forget()
+    _last["folder"] = cwd
     os.chdir(cwd)
     try:
         with patch.dict(os.environ):

@@ -50,8 +50,9 @@ def reduced(
     points = coordinates(local_models - initial)
     first, against = with_more(examples, len(points)), opposed(points)
     found = []
-    for number in range(PROJECTIONS):
-        projected = projection(points, seed, number)
+    few = local_models.shape[1] <= DIMENSION  # a projection would not make their noise more even
+    for number in range(1 if few else PROJECTIONS):
+        projected = points if few else projection(points, seed, number)
         found.append(_in_two_passes(cluster, points, projected, first, against, examples))
     return _in_full(local_models, found[most_agreeing(found)])
 
@@ -68,7 +69,7 @@ def coordinates(updates: Array) -> Array:
 
 
 def projection(points: Array, seed: int, number: int) -> Array:
-    """The points in `DIMENSION` random directions; as they are, if they have no more coordinates.
+    """The points in `DIMENSION` random directions.
 
     Points that were rotated from more dimensions count as having these: a Gaussian projection of
     all dimensions is one of those that the points span.
@@ -149,12 +150,12 @@ def _in_two_passes(
 def _grouping(
     labels: Labels, trimmed: Mask, centres: Array, radii: Array, found: Clustering
 ) -> Clustering:
-    new = len(centres) - found.k
+    """What is said of the spread of clusters holds for even noise, not for that of training."""
     return replace(
         found, labels=labels, trimmed=trimmed, centres=centres, radius=radii,
-        history=labels[None], noise=None, scale=None,
-        suspect=found.suspect + (None,) * new if found.suspect else (),
-        stretched=found.stretched + (False,) * new if found.stretched else (),
+        history=labels[None], noise=None, scale=None, between=None, loose=None,
+        stopped=f"{len(centres)} clusters of updates",
+        suspect=(), stretched=(),
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def test_every_robust_clustering_finds_them_among_poisoned_clients(name, run_sma
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES["aggregation"])
+@pytest.mark.parametrize("name", sorted(set(NAMES["aggregation"]) - {"fltrust"}))  # needs data
 def test_every_aggregation_comes_near_the_truth(name, run_small):
     metrics = run_small(f"aggregation={name}", "attack=none", "optimiser.step=0.5")
     assert metrics["estimation_error"] < 0.3
