@@ -299,7 +299,7 @@ class LiveRun:
         if one.excluded != before[0]:
             again = ": takes part again, its replies agree with its first model", "good"
             yield (f" excluded: {CONTRADICTS}", "bad") if one.excluded else again
-        elif one.strikes > before[2]:
+        elif one.strikes > before[2] and not one.excluded:
             yield f": a reply contradicts its first model (strike {one.strikes})", "bad"
         if one.quarantined != before[1]:
             yield (f" in quarantine: {OUTSIDE}", "bad") if one.quarantined else (

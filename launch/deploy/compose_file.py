@@ -18,9 +18,20 @@ _HELP = """A Compose file for a federation of any size, on standard output.
 Any setting of `tagma run` may follow that the options do not decide.
 
   tagma compose > docker-compose.yml
-  tagma compose --nodes 20 --byzantine 5 --attack alie task.dim=50 rounds=10 seed=3"""
+  tagma compose --nodes 20 --byzantine 5 --attack alie task.dim=50 rounds=10 seed=3
+  tagma compose --demo --nodes 7       rounds to be watched, nodes that can be turned, one that is late"""
 _SMALL = ["task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0", "rounds=5"]
 """What a round costs is containers, not arithmetic: a small task shows as much as a large one."""
+_DEMO = [
+    "strategy=three_stage", "strategy.quarantine=true", "strategy.reply_check=true", "rounds=30",
+    "pause=3", "start_timeout=20", "round_timeout=20",
+]  # fmt: skip
+"""Rounds slow enough to be watched, and a server that looks at what clients claimed; nobody is
+waited for long."""
+ATTACK_FILE, LATE = "/tmp/attack", "late"
+"""In the demo: the file in a node's container by which it is turned, and the profile of the node
+that is started later."""
+PAGE_PORT = 8700
 _ROLES = {False: " --honest", True: " --byzantine"}
 _DECIDED = {
     "task.clients": "--nodes",
@@ -47,8 +58,15 @@ def main(arguments: list[str]) -> None:
     parser = CommandLine("compose", _HELP, overrides=True)
     parser.add_argument("--nodes", type=int, default=6, metavar="N", help="how many (default: 6)")
     parser.add_argument(
-        "--byzantine", type=int, default=2, metavar="B", help="how many are Byzantine (default: 2)"
+        "--byzantine",
+        type=int,
+        metavar="B",
+        help="how many are Byzantine (default: 2; of a demo 0)",
     )
+    parser.add_argument(
+        "--demo", action="store_true",
+        help="slow rounds, nodes that a file in them turns Byzantine, the last one started later",
+    )  # fmt: skip
     parser.add_argument(
         "--attack", default="sign_flip", help="what Byzantine clients do (default: sign_flip)"
     )
@@ -57,7 +75,8 @@ def main(arguments: list[str]) -> None:
     print(
         compose_file(
             nodes=given.nodes,
-            byzantine=given.byzantine,
+            byzantine=(0 if given.demo else 2) if given.byzantine is None else given.byzantine,
+            demo=given.demo,
             attack=given.attack,
             overrides=given.overrides,
             context=given.context,
@@ -73,6 +92,7 @@ def compose_file(
     attack: str,
     overrides: list[str],
     context: str = ".",
+    demo: bool = False,
     command: str = "tagma compose",
 ) -> str:
     """The text of the file; mistakes in the settings are found here, not in a container."""
@@ -87,8 +107,13 @@ def compose_file(
         decided = _DECIDED.get("engine" if key.startswith("engine.") else key)
         if decided is not None:
             raise TagmaError(f"{text}: is decided by {decided}")
-    small = [text for text in _SMALL if text.partition("=")[0] not in chosen]
-    where = [text for text in _WHERE if text.partition("=")[0] not in chosen]
+    if demo and nodes < 2:
+        raise SettingError("--nodes", nodes, "must be at least 2 for a demo: one is late")
+    small = [*(_DEMO if demo else []), *(_SMALL if "task" not in chosen else [])]
+    small = list({key_of(text): text for text in reversed(small)}.values())[::-1]
+    small = [text for text in small if text.partition("=")[0] not in chosen]
+    decided = {*chosen, *(key_of(text) for text in small)}
+    where = [text for text in _WHERE if text.partition("=")[0] not in decided]
     # The server needs the number of Byzantine clients to score the run, the nodes the attack.
     attacking = [f"attack={attack}"]
     if byzantine:
@@ -115,6 +140,10 @@ def compose_file(
         ],
         byzantine=int(byzantine_clients.sum()),
         colludes=adversary.colludes,
+        attack_file=ATTACK_FILE if demo else None,
+        late=(nodes - 1, LATE) if demo else None,
+        results=RESULTS,
+        page_port=PAGE_PORT,
         overrides=[json.dumps(text).replace("$", "$$") for text in [*where, *ours]],
         context=json.dumps(context),
         command=" ".join(command.split()),
