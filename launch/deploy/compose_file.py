@@ -1,4 +1,4 @@
-"""`tagma compose`: a Compose file for a federation of any size."""
+"""`tagma compose`: a Compose file, or Kubernetes manifests, for a federation of any size."""
 
 import json
 import shlex
@@ -19,7 +19,8 @@ Any setting of `tagma run` may follow that the options do not decide.
 
   tagma compose > docker-compose.yml
   tagma compose --nodes 20 --byzantine 5 --attack alie task.dim=50 rounds=10 seed=3
-  tagma compose --demo --nodes 7       rounds to be watched, nodes that can be turned, one that is late"""
+  tagma compose --demo --nodes 7       slow rounds, nodes that can be turned, one that is late
+  tagma compose --kubernetes > tagma.yml && kubectl apply -f tagma.yml"""
 _SMALL = ["task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0", "rounds=5"]
 """What a round costs is containers, not arithmetic: a small task shows as much as a large one."""
 _DEMO = [
@@ -70,6 +71,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--attack", default="sign_flip", help="what Byzantine clients do (default: sign_flip)"
     )
+    parser.add_argument("--kubernetes", action="store_true", help="manifests instead")
+    parser.add_argument("--image", default="tagma", help="of the manifests (default: tagma)")
     parser.add_argument("--context", default=".", help="where Tagma's own folder is, to build from")
     given = parser.read(arguments)
     print(
@@ -80,6 +83,8 @@ def main(arguments: list[str]) -> None:
             attack=given.attack,
             overrides=given.overrides,
             context=given.context,
+            image=given.image,
+            kubernetes=given.kubernetes,
             command=shlex.join(["tagma", "compose", *arguments]),
         )
     )
@@ -93,6 +98,8 @@ def compose_file(
     overrides: list[str],
     context: str = ".",
     demo: bool = False,
+    kubernetes: bool = False,
+    image: str = "tagma",
     command: str = "tagma compose",
 ) -> str:
     """The text of the file; mistakes in the settings are found here, not in a container."""
@@ -129,7 +136,7 @@ def compose_file(
         loader=PackageLoader("tagma.launch.deploy"),
         undefined=StrictUndefined,
         keep_trailing_newline=False,
-    ).get_template("compose.yml")
+    ).get_template("kubernetes.yml" if kubernetes else "compose.yml")
     return template.render(
         nodes=[
             {
@@ -144,7 +151,15 @@ def compose_file(
         late=(nodes - 1, LATE) if demo else None,
         results=RESULTS,
         page_port=PAGE_PORT,
-        overrides=[json.dumps(text).replace("$", "$$") for text in [*where, *ours]],
+        # Compose replaces $NAME in texts, Kubernetes $(NAME).
+        overrides=[
+            json.dumps(text).replace("$(", "$$(")
+            if kubernetes
+            else json.dumps(text).replace("$", "$$")
+            for text in [*where, *ours]
+        ],
+        image=json.dumps(image),
+        namespace="tagma",
         context=json.dumps(context),
         command=" ".join(command.split()),
     )
