@@ -10,14 +10,61 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal
 ROOMS := attacks bench client conf launch report server strategies tasks
 
 .PHONY: run bench quick test full lint types unit documented test-compose lock sbom audit clean help \
-	demo demo-attack demo-honest:   ## NODE=5: it is honest again
-demo-kill:   ## NODE=3: it dies
-demo-cut:   ## NODE=2: its network is cut
-demo-back:   ## NODE=3: it comes back from either
-demo-honest demo-kill demo-cut demo-back:
-	@NODE=$(NODE) docker/demo.sh $(@:demo-%=%)
+	demo demo-attack demo-honest demo-kill demo-cut demo-back demo-join demo-down demo-renew
 
-demo-join:   ## the demo's late node comes
+help:   ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+run: $(VENV)/.installed   ## the default experiment; ARGS="attack=sign_flip" changes it
+	@$(BIN)/tagma run $(ARGS)
+	@$(if $(ARGS),,$(BIN)/tagma compare)
+
+bench: $(VENV)/.installed   ## a grid of attacks and defences; ARGS="seeds=5 bench.workers=1" changes it
+	@$(BIN)/tagma bench quick $(ARGS)
+
+quick: lint types   ## while you work, under two minutes: no other processes, no browser
+	$(PYTEST) -m "not multiprocess and not browser and not slow and not full" $(ARGS)
+
+test: lint types unit   ## everything that must pass, within ten minutes
+
+full: test documented test-compose   ## and the commands of the docs, chaos, and the demo in containers
+
+lint: $(VENV)/.installed-dev   ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev .types   ## static types
+	cd .types && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache
+
+.types: pyproject.toml tagma   # the packages as they are imported, for mypy and editors
+	@rm -rf $@ && mkdir -p $@/tagma
+	@cd $@/tagma && ln -s ../../tagma/*.py ../../tagma/py.typed $(ROOMS:%=../../%) .
+
+unit: $(VENV)/.installed-dev   ## all tests
+	$(PYTEST) $(ARGS)
+
+documented: $(VENV)/.installed-dev   ## every command of the docs that is quick, and chaos
+	$(PYTEST) -m full $(ARGS)
+
+demo:   ## a federation of containers and its page; NODES=20, TASK=rotated_digits; needs Docker with Compose
+	@NODES=$(NODES) TASK=$(TASK) ARGS="$(ARGS)" docker/demo.sh
+
+demo-attack:   ## NODE=5 ATTACK=sign_flip: a node of the demo turns Byzantine
+	@NODE=$(NODE) ATTACK=$(ATTACK) docker/demo.sh attack
+
+demo-honest:   ## NODE=5: it is honest again
+	@NODE=$(NODE) docker/demo.sh honest
+
+demo-kill:   ## NODE=3: it dies
+	@NODE=$(NODE) docker/demo.sh kill
+
+demo-cut:   ## NODE=2: its network is cut
+	@NODE=$(NODE) docker/demo.sh cut
+
+demo-back:   ## NODE=3: it comes back from either
+	@NODE=$(NODE) docker/demo.sh back
+
+demo-join:   ## the late node comes
 	@docker/demo.sh join
 
 demo-down:   ## take the demo's containers, keys and results away
