@@ -37,7 +37,7 @@ MOST_CLIENTS, MOST_ROUNDS, MOST_LOG = 20_000, 100_000, 400
 _LINE, _STEP = 2**24, 2**20
 _HEAD = 160
 """Bytes by which a file is known again; the first line of events has the time in it."""
-_MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
+MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CONTRADICTS = "its replies contradict its first model"
 OUTSIDE = "its local model lies outside the ball of its cluster"
@@ -172,7 +172,7 @@ class LiveRun:
             some = True
             try:
                 self._take(json.loads(line))
-            except (*_MALFORMED, RecursionError):
+            except (*MALFORMED, RecursionError):
                 continue
         anew, lines = self._history.lines()
         if anew:
@@ -181,7 +181,7 @@ class LiveRun:
             some = True
             try:
                 self._row(next(csv.reader([line.decode().rstrip("\r")]), []))
-            except (*_MALFORMED, csv.Error):
+            except (*MALFORMED, csv.Error):
                 continue
         return some
 

@@ -5,6 +5,9 @@ from threading import Lock
 from typing import Protocol
 
 from tagma.errors import TagmaError
+from tagma.report.bench_reading import INDEX
+from tagma.report.bench_report import bench_page
+from tagma.report.live_grid import CELLS, LiveGridPage
 from tagma.report.live_page import LivePage
 from tagma.report.run_report import run_page
 from tagma.server.folder_lock import seems_claimed
@@ -32,6 +35,9 @@ class LiveSource:
     @property
     def ended(self) -> bool:
         """Whether nothing more will come, so that there can be a report."""
+        grid, index = self.folder / CELLS, self.folder / INDEX
+        if index.is_file():
+            return not grid.is_file() or index.stat().st_mtime >= grid.stat().st_mtime
         if not (self.folder / METRICS).is_file():
             return False
         return (self.folder / REPORT).exists() or not seems_claimed(self.folder)
@@ -49,11 +55,13 @@ class LiveSource:
     def report(self) -> str:
         """The report, made here from the data: that in the folder may be anybody's page."""
         try:
-            return run_page(self.folder)
+            grid = (self.folder / INDEX).is_file()
+            return bench_page(self.folder) if grid else run_page(self.folder)
         except OSError as error:
             raise TagmaError(f"{self.folder}: cannot be read ({error.strerror})") from None
 
     def _drawn(self) -> Page:
-        if self._page is None:
-            self._page = LivePage(self.folder)
+        grid = (self.folder / CELLS).is_file()
+        if self._page is None or grid != isinstance(self._page, LiveGridPage):
+            self._page = LiveGridPage(self.folder) if grid else LivePage(self.folder)
         return self._page
