@@ -25,7 +25,7 @@ _SMALL = ["task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0"
 """What a round costs is containers, not arithmetic: a small task shows as much as a large one."""
 _DEMO = [
     "strategy=three_stage", "strategy.quarantine=true", "strategy.reply_check=true", "rounds=30",
-    "pause=3", "start_timeout=20", "round_timeout=20",
+    "pause=3", "start_timeout=20", "round_timeout=30",
 ]  # fmt: skip
 """Rounds slow enough to be watched, and a server that looks at what clients claimed; nobody is
 waited for long."""
