@@ -51,7 +51,7 @@ up() {
     $compose -f docker-compose.yml build keys
     local image=${TAGMA_IMAGE:-$(sed -n 's/^TAGMA_IMAGE=//p' .env | tail -n 1)}
     local task=()
-    [ "${TASK:-mixture_regression}" = mixture_regression ] || task=("task=$TASK" "task.clusters=2")
+    [ "${TASK:-mixture_regression}" = mixture_regression ] || task=("task=$TASK" task.clusters=2 task.samples=200)
     docker run --rm --network none "$image" tagma compose --demo --nodes "${NODES:-7}" "${task[@]}" ${ARGS:-} > "$file"
     $TAGMA_COMPOSE up -d
     cat << WORDS

@@ -34,7 +34,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tagma.errors import TagmaError
-from tagma.launch.watch.frames import Frames
+from tagma.launch.watch.page_frames import Frames
 from tagma.launch.watch.live_source import LiveSource
 
 _MOST_LOOKING = 32

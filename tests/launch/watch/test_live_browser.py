@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tagma.launch.watch import frames
+from tagma.launch.watch import page_frames
 from tagma.launch.watch.live_source import LiveSource
 from tagma.launch.watch.page_server import PageServer, served
 from tests.chromium import IN_BROWSER, errors, resize, stick_out
@@ -22,7 +22,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch, browser: Any) -> Iterator[None]:
-    monkeypatch.setattr(frames, "_PAUSE", 0.05)
+    monkeypatch.setattr(page_frames, "_PAUSE", 0.05)
     yield
     browser.get("about:blank")
     browser.get_log("browser")  # that the server of this test has gone

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tagma.launch.watch import frames
+from tagma.launch.watch import page_frames
 from tagma.launch.watch.live_source import LiveSource
 from tagma.launch.watch.page_server import PageServer, is_loopback, served
 from tests.command import tagma
@@ -27,7 +27,7 @@ def replay(source: Path, tmp_path: Path) -> Replay:
 
 @pytest.fixture
 def server(replay: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
-    monkeypatch.setattr(frames, "_PAUSE", 0.01)
+    monkeypatch.setattr(page_frames, "_PAUSE", 0.01)
     replay.until(2)
     with served(LiveSource(tmp_path / "run")) as server:
         yield server
