@@ -309,31 +309,29 @@ class LiveRun:
             yield f" moved to cluster {one.model}", "plain"
 
     def _absences(self, number: int, happened: Sequence[list[Any]]) -> None:
-        """Who did not answer, who was refused, and who answers again."""
+        """Who did not answer, who was refused, and who answers again.
+
+        Who answered in the line's own round is there, whatever was missing when it was first tried.
+        """
         silent: dict[tuple[int, str], list[int]] = {}
-        seen: dict[int, int] = {}
         for when, kind, *rest in happened:
             if kind != "rejected":
                 continue
-            reason = one_line(rest[1], 100)
+            when, reason = _whole(when), one_line(rest[1], 100)
             self.rejected[reason if len(self.rejected) < 100 else "others"] += 1
             if rest[0] is None:
                 continue
             client = self._client(rest[0])
-            seen[rest[0]] = _whole(when)
-            if client.missing != reason:
+            keeps_up = client.here and not client.last
+            if client.missing != reason and not (keeps_up and when == number):
                 if not client.missing:
-                    client.since = _whole(when)
+                    client.since = when
                 client.missing = reason
-                silent.setdefault((_whole(when), reason), []).append(rest[0])
+                silent.setdefault((when, reason), []).append(rest[0])
         for (when, reason), clients in silent.items():
             words = "no answer" if reason in ABSENCES else "a reply that cannot be used"
             self._say(when, f"{_who(clients)}: {words} ({reason})", "bad")
-        back = [
-            name for name, one in self.clients.items()
-            if one.missing and name not in seen and one.here
-            and (one.last or number) > one.since
-        ]  # fmt: skip
+        back = [n for n, one in self.clients.items() if one.missing and one.here and not one.last]
         for name in back:
             self.clients[name].missing = ""
         if back:

@@ -34,8 +34,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tagma.errors import TagmaError
-from tagma.launch.watch.page_frames import Frames
 from tagma.launch.watch.live_source import LiveSource
+from tagma.launch.watch.page_frames import Frames
 
 _MOST_LOOKING = 32
 _RETRY = 1000

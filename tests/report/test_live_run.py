@@ -74,6 +74,13 @@ def test_absence_is_said_once_and_so_is_the_return(tmp_path):
     assert words(run)[2:] == ["client 0: no answer (no reply)", "client 0: answering again"]
 
 
+def test_who_answers_when_a_round_is_tried_again_is_there(tmp_path):
+    again = [[5, "rejected", 0, "no reply"], [5, "repeated", 1]]
+    run = written(tmp_path, BEGIN, FIRST, later(5, happened=again))
+    assert not run.clients[0].absent
+    assert words(run)[2:] == ["too few clients answered at first: the round was tried again"]
+
+
 def test_late_clients_appear(tmp_path):
     join = later(
         4, happened=[[4, "joined", 3]], clients=[[3, 1, 0, 0, 0, 0, 0, 0]], nodes=[[3, "9"]]

@@ -124,7 +124,8 @@ def test_words_of_a_stranger_are_words(browser: Any, source: Path, tmp_path: Pat
     replay.until(3)
     evil = "<script>document.title = 'owned'</script><img src=x onerror='document.title=1'>"
     line = (
-        f'{{"event": "round", "at": 1.0, "round": 4, "work": "{evil}", "models": 2, "happened": '
+        f'{{"event": "round", "at": 1.0, "round": 4, "work": "{evil}", "models": 2, '
+        f'"clients": [[2, 0, 0, 0, 0, 0, 0, 3]], "happened": '
         f'[[4, "rejected", 2, "{evil}"]], "nodes": [[3, "{evil}"]], '
         f'"measured": {{"{evil}": [[3, 1.5]]}}}}\n'
     )
