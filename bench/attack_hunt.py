@@ -25,7 +25,7 @@ from tagma.settings import Settings, compose
 _RUN = ("oracle=false", "evaluate=false", "checkpoint_every=0")
 _ORACLE = ("strategy=oracle", "strategy.exclude_byzantine=true", "aggregation=mean")
 _DEFENCE = ("preset", "strategy", "clustering", "aggregation")
-_FINALISTS = 8
+_FINALISTS = 5
 """So many tries are compared on all seeds."""
 _LEAST, _MOST = 1e-9, 1e9
 """Ratios beyond this count as this in a search."""

@@ -31,8 +31,8 @@ _ROOT = CONF.parent
 _THAT_COMPUTE = (
     "tasks", "strategies", "attacks", "client", "server", "bench/experiments",
     "bench/attack_hunt.py", "bench/federation_cell.py", "launch/engines/inprocess.py",
-    "launch/engines/inprocess_grid.py", "launch/engines/vectorised.py", "launch/engines/array_rounds.py",
-    "launch/oracle_run.py",
+    "launch/engines/inprocess_grid.py", "launch/engines/vectorised.py",
+    "launch/engines/array_rounds.py", "launch/oracle_run.py",
 )  # fmt: skip
 """Packages and modules whose code decides what a run's result is, beside the package's own."""
 _WITHOUT_EFFECT = ("overrides", "output", "resume", "checkpoint_every")

@@ -14,7 +14,7 @@ from tagma.settings import Settings
 
 _RUN = ("task=mixture_regression", "engine=vectorised", "rounds=20")
 _TOGETHER = 10
-_SEEDS = 4
+_SEEDS = 3
 """Of a finalist of the search."""
 _SERVED = 2.0
 """Times the error without Byzantine clients that nobody should get without a warning."""
