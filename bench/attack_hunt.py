@@ -49,6 +49,7 @@ class Hunt:
     ratios: list[list[float]] = field(default_factory=list)
     """What every try did, by seed."""
     _asked: list[int] = field(default_factory=list)
+    _compared: bool = False
 
     @classmethod
     def of(
@@ -89,9 +90,9 @@ class Hunt:
             self._asked = list(range(first, first + len(points)))
             self.ratios += [[] for _ in points]
             return points, self.seeds[:1]
-        if self._asked == self.finalists or len(self.seeds) == 1:
+        if self._compared or len(self.seeds) == 1 or len(self.ratios) == 1:  # nothing to choose
             return [], self.seeds[:0]
-        self._asked = self.finalists
+        self._asked, self._compared = self.finalists, True
         return [self.search.points[number] for number in self._asked], self.seeds[1:]
 
     def tell(self, ratios: Sequence[Sequence[float]]) -> None:

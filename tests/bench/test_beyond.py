@@ -5,6 +5,7 @@ import pytest
 
 from tagma.bench.experiments import beyond_trial as beyond
 from tagma.bench.experiments import constants_trial as beyond_constants
+from tagma.bench.experiments import search_trial
 from tagma.bench.experiments.array_federation import array_federation, pooled_error
 from tagma.bench.experiments.ordinary_data import ordinary_trial
 from tagma.bench.reproduce.beyond import EXPERIMENT
@@ -18,6 +19,7 @@ from tagma.bench.reproduce.beyond_claims import (
     imposter_claims,
     near_claims,
     ordinary_claims,
+    search_claims,
 )
 from tagma.bench.reproduce.beyond_constants import constant_claims, limit_claims
 from tagma.bench.reproduce.beyond_settings import (
@@ -36,9 +38,11 @@ from tagma.bench.reproduce.beyond_settings import (
     NUMBERS,
     ORACLE,
     ORDINARY,
+    SEARCHED,
 )
 from tagma.errors import TagmaError
 from tagma.strategies.clustering.density.constants import DEFAULTS
+from tests.conftest import SMALL
 
 TINY = (
     "task=mixture_regression", "task.dim=6", "task.samples=60", "task.noise=0.5",
@@ -103,6 +107,45 @@ def test_in_few_dimensions_nothing_is_promised():
 def test_bounds_cover_nine_clusters_of_ten(covered, holds):
     both = [{"method": label, "covered": covered, "bound over error": 1.5} for label in BOTH]
     assert set(verdicts(bound_claims(both))) == {holds}
+
+
+FOUND = {
+    "ours": 1.4, "worst": 1.9, "paper": 1.5, "warned": 0.0, "unwarned": 0.0, "tries": 10,
+    "honest majority": 1.0, "settings": "attack.rho=1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("figures", "holds"),
+    [
+        ({}, "yes"),
+        ({"ours": 1.55, "paper": 9.0}, "no"),
+        ({"paper": 1.3}, "no"),
+        ({"unwarned": 0.5}, "no"),
+        ({"ours": 9.0, "honest majority": 0.5}, "-"),
+    ],
+)
+def test_a_searched_attack_is_judged_where_every_cluster_keeps_an_honest_majority(figures, holds):
+    claims = search_claims([{"method": label, **FOUND, **figures} for label in SEARCHED])
+    assert {claim.holds for claim in claims} == {holds}
+    assert len(claims) == len(SEARCHED)
+
+
+def test_searches_are_cells_of_their_own_that_run_only_when_named():
+    cells = EXPERIMENT.cells(20, 7, ["parts=searches"])
+    assert [cell.method for cell in cells] == list(SEARCHED)
+    told = dict(cells[0].arguments)
+    assert (told["tries"], told["fresh"], told["seed"]) == (100, 4, 7)
+
+
+def test_a_search_ends_with_figures_on_fresh_seeds_of_both(monkeypatch):
+    monkeypatch.setattr(search_trial, "_RUN", (*SMALL, "engine=vectorised", "rounds=3"))
+    found = search_trial.search_trial(attack="infiltrate", alpha=0.2, tries=3, fresh=1, seed=0)
+    assert found["tries"] == 3
+    assert found["settings"].startswith("attack.rho=")
+    assert 0.5 < found["ours"] == found["worst"] < 3
+    assert found["paper"] > 0.5
+    assert found["honest majority"] == 1
 
 
 def attacked(ours, paper):

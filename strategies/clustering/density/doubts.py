@@ -4,7 +4,7 @@
   cluster do.
 - Tight clusters that are as far from each other as clients of one cluster are may be copies, each
   of one of these. Where one client is nearer to the others' mean than noise allows, they are.
-- Clients whose noise explains two clusters about as well may be in the wrong one.
+- Clients whose noise explains two clusters may be in the wrong one, if the odds allow it.
 - Clients outside who are nearer to each other than to any cluster may be a small one.
 """
 
@@ -22,12 +22,11 @@ from tagma.strategies.clustering.density.revision import Known, distances
 
 _HARDLY = 4.2
 """Clusters nearer than this may be parts of one."""
-_BETWEEN = 2.5
-"""A client that is nearer by less, in deviations, may be in the wrong cluster."""
 _FEW = 3
 """So many clients are a group."""
 _RARE = 0.01
 _CHANCE = 0.001
+"""A client that is in the wrong cluster with this probability is in doubt."""
 _CERTAIN = 1e-5
 """So seldom is an honest client so near to the mean of the others of its cluster."""
 _TIGHT = 0.85
@@ -47,7 +46,7 @@ class Doubts:
     satellites: Mask
     """Those that may be copies of one client each, shape (K,)."""
     between: Mask
-    """Members that may be another cluster's, shape (m,)."""
+    """The clusters that each may be of, where these are several, shape (m, K)."""
     loose: Labels
     """The group of clients that are near each other and in no cluster, or -1, shape (m,)."""
 
@@ -103,15 +102,19 @@ def surrounding(known: Known, fit: Fit) -> Mask:
 
 
 def _between(known: Known, fit: Fit) -> Mask:
-    """Members whose noise explains a second cluster, nearly as well."""
-    between = np.zeros(len(known.vectors), dtype=bool)
+    """The clusters of those who are in the nearest with less than certainty.
+
+    Distances from the true centre, in units of noise that is known with f degrees of freedom, have
+    Student's density (1 + q / f)^(-(f + p) / 2).
+    """
     if fit.k < 2:
-        return between
-    squared, allowed = explained(known.vectors, fit, known.constants)
-    deviations = np.sqrt(np.sort(squared, axis=1)[:, :2])
-    close = deviations[:, 1] - deviations[:, 0] < _BETWEEN
-    found: Mask = (fit.members >= 0) & close & (deviations[:, 1] ** 2 <= allowed)
-    return found
+        return np.zeros((len(known.vectors), fit.k), dtype=bool)
+    squared, _ = explained(known.vectors, fit, known.constants)
+    freedom = fit.noise.freedom + known.constants.borrowed
+    logarithms = np.log1p(squared / freedom)
+    odds = (logarithms - logarithms.min(axis=1, keepdims=True)) * (freedom + fit.k - 1) / 2
+    likely: Mask = odds < np.log(1 / _CHANCE)
+    return likely & (likely.sum(axis=1, keepdims=True) > 1)
 
 
 def _loose(known: Known, fit: Fit) -> Labels:
