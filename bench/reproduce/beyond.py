@@ -19,6 +19,7 @@ from tagma.bench.reproduce.beyond_settings import (
     CLUSTERS,
     CONSTANTS,
     CORRELATED,
+    DOUBTING,
     ERRORS,
     FEW_DIMENSIONS,
     FEW_EXAMPLES,
@@ -111,6 +112,7 @@ _ON_ARRAYS: dict[str, _Trials] = {
         "constants_trial.stage_two_trial",
         _given({label: (CLUSTERS | NUMBERS)[own] for label, own in CONSTANTS.items()}),
     )
+    | _trials("constants_trial.doubts_trial", {DOUBTING: ()})
     | _trials("constants_trial.stage_three_trial", {LIMITS: ()}),
 }
 PARTS = (*_ON_ARRAYS, "attacks", "searches")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tagma.bench.reproduce.beyond_constants import constant_claims, limit_claims
+from tagma.bench.reproduce.beyond_constants import constant_claims, doubt_claims, limit_claims
 from tagma.bench.reproduce.beyond_rows import k_found, mean, perfect
 from tagma.bench.reproduce.beyond_settings import (
     AT_MOST,
@@ -38,7 +38,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
         (IMPOSTERS, (imposter_claims,)),
         (ORDINARY, (ordinary_claims, near_claims, few_examples_claims)),
         ({BENIGN}, (benign_claims,)),
-        (CONSTANTS, (constant_claims, limit_claims)),
+        (CONSTANTS, (constant_claims, doubt_claims, limit_claims)),
         (SEARCHED, (search_claims,)),
     ):
         if set(needed) <= measured:

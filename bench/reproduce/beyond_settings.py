@@ -118,3 +118,4 @@ BENIGN = "60 varied federations"
 
 CONSTANTS = {f"constants of stage II, {label}": label for label in (CLUSTERS | NUMBERS)}
 LIMITS = "constants of stage III"
+DOUBTING = "constants of what is said"

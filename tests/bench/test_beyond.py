@@ -21,7 +21,7 @@ from tagma.bench.reproduce.beyond_claims import (
     ordinary_claims,
     search_claims,
 )
-from tagma.bench.reproduce.beyond_constants import constant_claims, limit_claims
+from tagma.bench.reproduce.beyond_constants import constant_claims, doubt_claims, limit_claims
 from tagma.bench.reproduce.beyond_settings import (
     ALL_ALPHAS,
     ATTACKS,
@@ -29,6 +29,7 @@ from tagma.bench.reproduce.beyond_settings import (
     BOTH,
     CLUSTERS,
     CONSTANTS,
+    DOUBTING,
     FEW_DIMENSIONS,
     FEW_EXAMPLES,
     IMPOSTERS,
@@ -210,6 +211,28 @@ def test_constants_of_stage_three_are_judged_with_byzantine_clients_and_without(
     assert claim.holds == holds
 
 
+@pytest.mark.parametrize(
+    ("changed", "holds"), [({}, "yes"), ({"benign": 0.05}, "no"), ({"near": 0.5}, "no")]
+)
+def test_constants_of_what_is_said_add_no_warnings_of_nothing_and_lose_none(changed, holds):
+    usual = {"benign": 0.0, "near": 1.0, "three alike": 1.0, "copies": 0.0}
+    row = {f"as they are: {kind}": share for kind, share in usual.items()}
+    row |= {f"hardly x 2: {kind}": share for kind, share in (usual | changed).items()}
+    first, second = doubt_claims([{"method": DOUBTING, **row}])
+    assert first.holds == "yes"
+    assert (second.says, second.holds) == ("what is said, hardly x 2", holds)
+
+
+def test_what_is_said_of_benign_and_of_doubtful_federations_is_counted(monkeypatch):
+    names = [name for name, _ in beyond_constants.changed_doubting()]
+    assert len(names) == 1 + 4 * len(fields(DEFAULTS.doubting))
+    first = list(beyond_constants.changed_doubting())[:1]
+    monkeypatch.setattr(beyond_constants, "changed_doubting", lambda: iter(first))
+    (found,) = beyond_constants.doubts_trial(seed=1)["variants"].values()
+    assert found["three alike"] == 1
+    assert found["benign"] == 0
+
+
 def test_a_trial_of_stage_two_is_scored_and_timed(tiny):
     result = beyond.clustering_trial(overrides=FEW_BYZANTINE, seed=1)
     assert result["misclustering"] == 0
@@ -236,7 +259,7 @@ def test_constants_are_changed_one_at_a_time(tiny):
     result = beyond_constants.stage_two_trial(overrides=FEW_BYZANTINE, seed=1)
     names = [name for name, _ in beyond_constants.changed_constants()]
     assert list(result["variants"]) == names
-    assert len({name.partition(" x ")[0] for name in names}) == len(fields(DEFAULTS))
+    assert len({name.partition(" x ")[0] for name in names}) == len(fields(DEFAULTS)) - 1
     for _, changed in beyond_constants.changed_constants():
         assert sum(a != b for a, b in zip(vars(changed).values(), vars(DEFAULTS).values(),
                                           strict=True)) == 1  # fmt: skip
@@ -274,7 +297,7 @@ def test_all_cells_have_labels_that_claims_read(monkeypatch):
     cells = EXPERIMENT.cells(5, 0, [])
     methods = {cell.method for cell in cells}
     arrays = {*CLUSTERS, *NUMBERS, *FEW_DIMENSIONS, *BOTH, *IMPOSTERS, *ORDINARY, *CONSTANTS}
-    expected = {*arrays, *NEAR, *FEW_EXAMPLES, BENIGN, LIMITS, ORACLE}
+    expected = {*arrays, *NEAR, *FEW_EXAMPLES, BENIGN, DOUBTING, LIMITS, ORACLE}
     assert expected | {f"{a}: {p}" for a in ATTACKS for p in ("paper", "tagma")} == methods
     assert [cell.trial for cell in cells if cell.method == ORACLE] == [0]
     assert len(checked) == 2 * len(ATTACKS) + 1
