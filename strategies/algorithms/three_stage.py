@@ -19,7 +19,7 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.exchange import FIT, HALF, NO_MODEL, Replies, Request
 from tagma.strategies.aggregation import (
     Aggregator,
-    centered_clipping,
+    central_half,
     trimmed_mean,
     with_spectral_filter,
 )
@@ -94,7 +94,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         self._aggregate = watched(from_origin(aggregate) if of_changes else aggregate)
         self._of_changes = of_changes
         self._where_helpful = where_helpful
-        self._single = from_origin(centered_clipping)
+        self._single = watched(central_half)
         self._confined = confined
         self._weights = weights
         self._step = optimiser
