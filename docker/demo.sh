@@ -4,7 +4,7 @@
 # results stay in volumes until `make demo-down`. If the run fails, the containers stay up, so that it
 # can be resumed. What `docker/demo.sh WORD` does while it runs stands at the end.
 #
-# NODES  how many, one of which is started by `make demo-join` (7)
+# NODES  how many, one of which is started by `make demo-join` (8)
 # TASK   mixture_regression, or rotated_digits: a neural network, each node with its own images
 # ARGS   settings of `tagma run` and options of `tagma compose`
 set -euo pipefail
@@ -52,7 +52,7 @@ up() {
     local image=${TAGMA_IMAGE:-$(sed -n 's/^TAGMA_IMAGE=//p' .env | tail -n 1)}
     local task=()
     [ "${TASK:-mixture_regression}" = mixture_regression ] || task=("task=$TASK" task.clusters=2 task.samples=200)
-    docker run --rm --network none "$image" tagma compose --demo --nodes "${NODES:-7}" "${task[@]}" ${ARGS:-} > "$file"
+    docker run --rm --network none "$image" tagma compose --demo --nodes "${NODES:-8}" "${task[@]}" ${ARGS:-} > "$file"
     $TAGMA_COMPOSE up -d
     cat << WORDS
 
@@ -96,11 +96,13 @@ case ${1:-up} in
         echo "node $NODE is honest from the next round on"
         ;;
     kill)
-        docker kill "$(node)" > /dev/null
+        container=$(node)
+        docker kill "$container" > /dev/null
         echo "node $NODE is dead"
         ;;
     cut)
-        docker network disconnect "$fleet" "$(node)"
+        container=$(node)
+        docker network disconnect "$fleet" "$container"
         echo "node $NODE is cut off"
         ;;
     back)

@@ -5,6 +5,7 @@ The figures are those of the report. A part that has not changed is not drawn ag
 
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ class LivePage:
     def __init__(self, folder: Path) -> None:
         self.run = LiveRun(folder)
         self._kept: dict[str, tuple[Any, str]] = {}
+        self._table: Callable[[], Any] = str
 
     def parts(self) -> dict[str, str]:
         """The page's parts by name, after what is new has been read."""
@@ -63,24 +65,18 @@ class LivePage:
             f"client-{number}": str(made.client(live, run.grouped, truth, number, one, measured))
             for number, one in live.clients.items()
         }
-        columns = run.grouped, truth, measured, len(rows)
-        shown = {name: Markup(row) for name, row in rows.items()}
-        table = lambda: str(made.clients(run.grouped, truth, measured, shown))  # noqa: E731
-        return {"clients": self._once("clients", columns, table), **rows}
+        columns = run.grouped, truth, measured
+        self._table = partial(made.clients, *columns, {n: Markup(row) for n, row in rows.items()})
+        table = self._once("clients", (*columns, len(rows)), lambda: str(self._table()))
+        return {"clients": table, **rows}
 
     def shell(self, brand: str) -> str:
-        """The whole page as it is now."""
-        parts = self.parts()
-        return (
-            templates()
-            .get_template("live.html.md")
-            .render(
-                title="live",
-                brand=brand,
-                groups=_GROUPS,
-                parts={name: Markup(html) for name, html in parts.items()},
-            )
-        )
+        """The whole page as it is now; the table, which rows have changed since, is made anew."""
+        parts = self.parts() | {"clients": str(self._table())}
+        return templates().get_template("live.html.md").render(
+            title="live", brand=brand, groups=_GROUPS,
+            parts={name: Markup(html) for name, html in parts.items()},
+        )  # fmt: skip
 
     def _once(self, name: str, key: Any, make: Callable[[], Any]) -> Any:
         if name not in self._kept or self._kept[name][0] != key:

@@ -19,13 +19,13 @@ Any setting of `tagma run` may follow that the options do not decide.
 
   tagma compose > docker-compose.yml
   tagma compose --nodes 20 --byzantine 5 --attack alie task.dim=50 rounds=10 seed=3
-  tagma compose --demo --nodes 7       slow rounds, nodes that can be turned, one that is late
+  tagma compose --demo --nodes 8       slow rounds, nodes that can be turned, one that is late
   tagma compose --kubernetes > tagma.yml && kubectl apply -f tagma.yml"""
 _SMALL = ["task.clusters=2", "task.dim=20", "task.samples=200", "task.noise=1.0", "rounds=5"]
 """What a round costs is containers, not arithmetic: a small task shows as much as a large one."""
 _DEMO = [
     "strategy=three_stage", "strategy.quarantine=true", "strategy.reply_check=true", "rounds=30",
-    "pause=3", "start_timeout=20", "round_timeout=30",
+    "pause=3", "start_timeout=20", "round_timeout=30", "seed=3",
 ]  # fmt: skip
 """Rounds slow enough to be watched, and a server that looks at what clients claimed; nobody is
 waited for long."""

@@ -74,6 +74,15 @@ def test_absence_is_said_once_and_so_is_the_return(tmp_path):
     assert words(run)[2:] == ["client 0: no answer (no reply)", "client 0: answering again"]
 
 
+def test_the_page_as_it_is_opened_has_the_clients_as_they_are(tmp_path):
+    written(tmp_path, BEGIN)
+    page = LivePage(tmp_path)
+    assert page.shell("x").count("not there yet") == 3
+    written(tmp_path, FIRST)
+    assert "not there yet" not in page.shell("x")
+    assert page.shell("x").count(">online<") == 2
+
+
 def test_who_answers_when_a_round_is_tried_again_is_there(tmp_path):
     again = [[5, "rejected", 0, "no reply"], [5, "repeated", 1]]
     run = written(tmp_path, BEGIN, FIRST, later(5, happened=again))
