@@ -326,8 +326,8 @@ class LiveRun:
             if client.missing != reason and not (keeps_up and when == number):
                 if not client.missing:
                     client.since = when
+                    silent.setdefault((when, reason), []).append(rest[0])
                 client.missing = reason
-                silent.setdefault((when, reason), []).append(rest[0])
         for (when, reason), clients in silent.items():
             words = "no answer" if reason in ABSENCES else "a reply that cannot be used"
             self._say(when, f"{_who(clients)}: {words} ({reason})", "bad")

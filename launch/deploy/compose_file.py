@@ -119,8 +119,8 @@ def compose_file(
     small = [*(_DEMO if demo else []), *(_SMALL if "task" not in chosen else [])]
     small = list({key_of(text): text for text in reversed(small)}.values())[::-1]
     small = [text for text in small if text.partition("=")[0] not in chosen]
-    decided = {*chosen, *(key_of(text) for text in small)}
-    where = [text for text in _WHERE if text.partition("=")[0] not in decided]
+    given = {*chosen, *(key_of(text) for text in small)}
+    where = [text for text in _WHERE if text.partition("=")[0] not in given]
     # The server needs the number of Byzantine clients to score the run, the nodes the attack.
     attacking = [f"attack={attack}"]
     if byzantine:

@@ -13,7 +13,7 @@ from tagma.errors import TagmaError
 from tagma.escaping import one_line
 from tagma.launch.watch.live_source import LiveSource
 
-_PAUSE, _LONGEST, _SHARE = 0.5, 5.0, 50
+_PAUSE, _LONGEST, _SHARE = 0.5, 5.0, 60
 """Seconds between two looks, at least and at most, and how much more that is than drawing takes."""
 _BEAT = 10.0
 """Seconds of silence after which a browser that has gone is noticed."""
