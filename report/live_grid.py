@@ -66,6 +66,7 @@ class LiveGridPage:
             "better": "high" if line["better"] == "high" else "low",
             "axes": axes,
             "points": points,
+            "runs": min(int(line["runs"]), 10**9),
         }
 
     def parts(self) -> dict[str, str]:
@@ -73,7 +74,7 @@ class LiveGridPage:
         self._read()
         made: Any = templates().get_template("live_grid_parts.html.md").make_module()
         counts = Counter(self._states.values())
-        total = len({point[0] for point in self._about.get("points", ())})
+        total = self._about.get("runs", 0)
         over = counts["ok"] + counts["failed"] + counts["timed out"]
         facts = [("grid", self._about["name"])] if self._about else []
         key = tuple(self._states.items()), bool(self._about)
@@ -131,7 +132,7 @@ class LiveGridPage:
         if not self._about:
             return "Waiting for a grid to begin."
         rest = ""
-        if len(self._ends) > 1 and (pace := self._ends[-1] - self._ends[0]) > 0:
+        if over < total and len(self._ends) > 1 and (pace := self._ends[-1] - self._ends[0]) > 0:
             rest = f"; about {about(pace / (len(self._ends) - 1) * (total - over))} left"
         what = self._about["title"]
         return (

@@ -30,9 +30,12 @@ class GridEvents:
         path.unlink(missing_ok=True)  # another process may have it open, and keeps it
         self._file = os.fdopen(os.open(path, _OPEN, 0o666), "wb", buffering=0)
         keys = [axis.key for axis in plan.axes]
+        runs = {
+            cell.key for one in points for cell in (one.cell, one.reference) if cell is not None
+        }
         self._write(
             "grid",
-            name=plan.name, title=plan.title, metric=self._metric,
+            name=plan.name, title=plan.title, metric=self._metric, runs=len(runs),
             better=plan.scores.get(self._metric, "low"),
             axes=[
                 {"key": axis.key, "role": axis.role, "values": [str(v.name) for v in axis.values]}

@@ -84,7 +84,7 @@ def test_a_failure_is_on_the_page_with_its_reason(grid, tmp_path):
     "hostile",
     [{"event": "grid"}, {"event": "cell", "key": 1, "state": "ok"}, {"event": "cell"}, [1], 5,
      {"event": "cell", "key": "x", "state": "ok", "numbers": {"a": [1]}, "at": "x"},
-     {"event": "grid", "name": "", "title": "", "metric": "", "better": 1, "axes": [],
+     {"event": "grid", "name": "", "title": "", "metric": "", "better": 1, "axes": [], "runs": 1,
       "points": [[1]]}],
 )  # fmt: skip
 def test_lines_that_are_anything_break_no_page(grid, tmp_path, hostile):
