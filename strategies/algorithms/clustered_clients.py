@@ -10,6 +10,7 @@ from tagma.strategies.aggregation import Memory
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.benefit import Differences
 from tagma.strategies.screening.confinement import Confinement
+from tagma.strategies.screening.second_choice import SecondChoice
 from tagma.strategies.screening.standing import NO_SCREENING, Screening, Standing, contradicts
 
 OUT_IN_STAGE_TWO = "more than half of the clients belong to no cluster"
@@ -62,6 +63,8 @@ class Clustered:
     """The local models of round 1, or of who came later, where clients were clustered again."""
     common: Array | None = None
     """One model beside those of the clusters, where clients use which is better, shape (d,)."""
+    second: SecondChoice | None = None
+    """Who may be of which clusters; None: nobody ever was in doubt."""
 
     def __post_init__(self) -> None:
         """A state that was read from a file may be anything."""
@@ -76,6 +79,8 @@ class Clustered:
             raise ValueError("its common model does not fit the others")
         if self.joined_with is not None and self.joined_with.shape != (m, d):
             raise ValueError("its first local models do not fit its clients")
+        if self.second is not None and self.second.excess.shape != (m, k):
+            raise ValueError("its doubts are not about its clients and clusters")
         if self.differences is not None and self.differences.rows.shape[1] != d:
             raise ValueError("its differences do not fit its models")
         if int((self.joined == 1).sum()) != len(self.clustering.labels):
@@ -110,6 +115,7 @@ class Clustered:
             models=models.astype(local_models.dtype),
             standing=standing,
             contradiction=contradiction,
+            second=screening.doubted(clustering.between),
         )
 
     @property
@@ -162,7 +168,7 @@ class Clustered:
             models=self.models[before], memories=memories, confinement=None,
             standing=self.standing.after_clustering(trimmed, there),
             judged=self.judged and not (self.single or self.common is not None),
-            single=False, common=None, since=0,
+            single=False, common=None, since=0, second=None,
         )  # fmt: skip
 
     def with_reason(self, why: str) -> "Clustered":
@@ -184,6 +190,7 @@ class Clustered:
             self,
             labels=alone, trimmed=nobody, clustering=found, models=model[None],
             standing=Standing.new(nobody), memories=(), weights=None, single=True,
+            second=None,
         )  # fmt: skip
 
     @property

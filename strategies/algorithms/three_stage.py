@@ -256,6 +256,11 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         models = state.models.copy()
         memories = list(state.memories or (None,) * len(models))
         bounds, judges = state.confinement, ~standing.quarantined[rows]
+        placed, second = state.labels, state.second
+        if second is not None and (open_now := second.open[rows]).any():
+            counts = counts & ~open_now
+            gaps = received - state.local_models[rows]
+            placed, second = second.after(placed, rows, gaps, directions)
         contradiction = state.contradiction
         if contradiction is None and contradicts(~standing.counts):
             contradiction = OUT_IN_STAGE_THREE
@@ -281,7 +286,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             memories[cluster] = found.memory
         return replace(
             state, models=models, standing=standing, memories=tuple(memories),
-            confinement=bounds, contradiction=contradiction,
+            confinement=bounds, contradiction=contradiction, labels=placed, second=second,
         )  # fmt: skip
 
     def serve(self, state: ThreeStageState, clients: Labels) -> tuple[Array, Labels]:
@@ -324,6 +329,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             joined=np.insert(state.joined, row, round_number),
             standing=state.standing.with_newcomer(row, quarantined=not found.inside),
             weights=None if state.weights is None else np.insert(state.weights, row, found.weight),
+            second=None if state.second is None else state.second.with_newcomer(row),
         )  # fmt: skip
 
     def recognises(self, state: ThreeStageState, client: int, vector: Array) -> bool:
