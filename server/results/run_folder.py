@@ -20,6 +20,7 @@ from tagma.exchange import CHOICE, NO_MODEL
 from tagma.foreign_file import read_json
 from tagma.layout import Named
 from tagma.server.results.client_metrics import ClientMetric
+from tagma.server.results.detection import SHARES
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.principal_plane import places_on, principal_plane
 from tagma.server.results.recorder import Recorder
@@ -45,7 +46,9 @@ _CLUSTER_COLUMNS = (
 _USED = "used"
 """The last column, where clients may use another model than their cluster's."""
 _TAKEN = (*_CLUSTER_COLUMNS, _USED)
-_COUNTED = ("used", "rejected", "kept", "repeats", "bytes_down", "bytes_up", "seconds")
+_COUNTED = (
+    "used", "rejected", "kept", "repeats", *SHARES, "bytes_down", "bytes_up", "seconds",
+)  # fmt: skip
 
 
 def remove_results(folder: Path) -> None:

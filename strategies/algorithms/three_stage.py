@@ -20,6 +20,7 @@ from tagma.exchange import FIT, HALF, NO_MODEL, TRAIN, Replies, Request
 from tagma.strategies.aggregation import (
     Aggregator,
     centered_clipping,
+    central_half,
     trimmed_mean,
     with_spectral_filter,
 )
@@ -100,7 +101,8 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         if recluster and optimiser.work != TRAIN:
             raise ValueError("recluster compares trained models, so it needs optimiser=local")
         self._recluster = recluster
-        self._single = from_origin(centered_clipping)
+        self._single = watched(central_half)
+        self._between = from_origin(centered_clipping)
         self._confined = confined
         self._weights = weights
         self._step = optimiser
@@ -153,7 +155,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         known = state.clustered
         assert known is not None
         models = known.models[known.labels[known.labels != NO_MODEL]]
-        return self._single(models, origin=_origin(state)).estimate.astype(models.dtype)
+        return self._between(models, origin=_origin(state)).estimate.astype(models.dtype)
 
     def _clustered_anew(self, state: ThreeStageState, replies: Replies) -> ThreeStageState:
         """Stage II again, on what clients change about the same model."""
