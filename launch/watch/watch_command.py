@@ -1,4 +1,4 @@
-"""`tagma watch`: the live page of a run that is under way, here or in a copied folder."""
+"""`tagma watch`: the live page of a run or a grid under way, here or in a copied folder."""
 
 import os
 import sys
@@ -13,12 +13,13 @@ from tagma.launch.console import notices, say
 from tagma.launch.watch.live_source import LiveSource
 from tagma.launch.watch.page_server import served
 
-_HELP = """A page that shows a run while it goes on, and is its report in the end.
+_HELP = """A page that shows a run, or a grid, while it goes on, and is its report in the end.
 
-FOLDER is that of a run that is under way, is over, or will begin there. It is only read, and only
+FOLDER is that of one that is under way, is over, or will begin there. It is only read, and only
 while somebody looks; a copy that is brought up to date from elsewhere will do.
   tagma run rounds=200 hydra.run.dir=here &
   tagma watch here
+  tagma watch outputs/bench/quick
 The page is served on this computer alone. Ctrl-C ends it. `tagma run live=true` does both."""
 _LINGER = 10.0
 """Seconds in which those who look at a run that ends fetch its report."""
@@ -27,7 +28,7 @@ _LINGER = 10.0
 def main(arguments: list[str]) -> None:
     """Serve the page until Ctrl-C."""
     parser = CommandLine("watch", _HELP)
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="of the run")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="of the run or the grid")
     parser.add_argument(
         "--port", type=int, default=0, help="of the page (default: one that is free)"
     )
