@@ -125,17 +125,19 @@ def test_what_is_done_to_nodes_is_seen_within_a_round_and_the_rest_hold(demo: De
 def test_it_ends_where_one_process_does_in_which_the_same_node_attacked(
     demo: Demo, tmp_path: Path
 ) -> None:
-    attacks = [
-        row for row in map(json.loads, (demo.folder / "events.jsonl").read_text().splitlines())
-        if row["event"] == "round"
-        and any(client[0] == 5 and client[6] for client in row.get("clients", ()))
-    ]  # fmt: skip
+    lines = (demo.folder / "events.jsonl").read_text().splitlines()
+    strikes, attacked = 0, []
+    for row in map(json.loads, lines):
+        for client in row.get("clients", ()) if row["event"] == "round" else ():
+            if client[0] == 5:
+                attacked += [row["round"]] if client[5] > strikes else []
+                strikes = client[5]
     settings = settings_of([
         "task.clients=8", "seed=3", "task.clusters=2", "task.dim=20", "task.samples=200",
         "task.noise=1.0",
         "rounds=24", "strategy.quarantine=true", "strategy.reply_check=true", "oracle=false",
-        "attack=sign_flip", "attack.clients=[5]", f"attack.start={attacks[0]['round']}",
-        f"attack.stop={attacks[-1]['round']}",
+        "attack=sign_flip", "attack.clients=[5]", f"attack.start={attacked[0]}",
+        f"attack.stop={attacked[-1]}",
     ])  # fmt: skip
     inprocess.run(settings, tmp_path, lambda event: None)
     ours, theirs = read_metrics(demo.folder), read_metrics(tmp_path)
