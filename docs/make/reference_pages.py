@@ -3,11 +3,12 @@
 import inspect
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout, suppress
 from html import escape
 from importlib import import_module
 from io import StringIO
+from typing import Any
 
 from tagma import _PUBLIC, rules
 from tagma.choices import CONF, choices, groups
@@ -68,12 +69,19 @@ def _rules() -> str:
     for name in sorted(rules.__all__):
         rule = getattr(rules, name)
         about = inspect.getdoc(rule) or ""
-        parts.append(f"## {name}\n\n```python\n{name}{inspect.signature(rule)}\n```\n\n{about}\n")
+        parts.append(f"## {name}\n\n```python\n{name}{_plain(rule)}\n```\n\n{about}\n")
     start = (
         "# Rules\n\nFunctions of models, for NumPy arrays, torch tensors, state_dicts and"
         " ArrayRecords; see [Aggregators](../aggregators.md#on-models-as-you-have-them).\n\n"
     )
     return start + "\n".join(parts)
+
+
+def _plain(rule: Callable[..., Any]) -> inspect.Signature:
+    """Its signature without types, which for models of any kind say little."""
+    whole = inspect.signature(rule)
+    bare = [one.replace(annotation=one.empty) for one in whole.parameters.values()]
+    return whole.replace(parameters=bare, return_annotation=whole.empty)
 
 
 def _contracts() -> str:
@@ -163,11 +171,11 @@ def _table(found: dict[str, tuple[str, str]], prefix: str = "") -> str:
     rows = [
         f"| `{prefix}{key}` | {f'`{value}`' if value else ''} | {_cell(comment)} |"
         for key, (value, comment) in found.items()
-        if not key.endswith("_target_")
+        if not key.endswith("_target_") and (value or comment)
     ]
     if not rows:
         return "It has no settings.\n"
-    return "| setting | default | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    return "| setting | default | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
 def _cell(text: str) -> str:
