@@ -33,7 +33,7 @@ COMMAND = r"(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?tagma [a-z].*"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
 STANDS_FOR = {
     "FOLDER": "finished", "outputs/DATE/TIME": "finished", "outputs/bench/quick": "finished",
-    "outputs/2026-11-16/12-00-00": "finished",
+    "outputs/bench/my_grid": "finished", "outputs/2026-11-16/12-00-00": "finished",
     "hydra.searchpath=[file://FOLDER]": "hydra.searchpath=[file://$PWD/myconf]",
     "NAME": "quick", "bench=NAME": "bench=quick", "task.min_cluster=MIN": "task.min_cluster=50",
 }  # fmt: skip
