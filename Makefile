@@ -9,8 +9,8 @@ ARGS ?=
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 ROOMS := attacks bench client conf launch report server strategies tasks
 
-.PHONY: run bench quick test full lint types unit documented docs coverage dist demo demo-down demo-renew test-compose \
-	lock sbom audit clean help
+.PHONY: run bench quick test full lint types unit documented docs coverage dist test-compose lock sbom audit clean help \
+	demo demo-attack demo-honest demo-kill demo-cut demo-back demo-join demo-down demo-renew
 
 help:   ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -57,8 +57,26 @@ dist: $(VENV)/.installed $(TOOLS)/.installed   ## wheel and sdist in dist/, chec
 	$(TOOLS)/bin/python -m build --outdir dist .
 	$(TOOLS)/bin/twine check --strict dist/*
 
-demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker with Compose
-	@docker/demo.sh
+demo:   ## a federation of containers and its page; NODES=20, TASK=rotated_digits; needs Docker with Compose
+	@NODES=$(NODES) TASK=$(TASK) ARGS="$(ARGS)" docker/demo.sh
+
+demo-attack:   ## NODE=5 ATTACK=sign_flip: a node of the demo turns Byzantine
+	@NODE=$(NODE) ATTACK=$(ATTACK) docker/demo.sh attack
+
+demo-honest:   ## NODE=5: it is honest again
+	@NODE=$(NODE) docker/demo.sh honest
+
+demo-kill:   ## NODE=3: it dies
+	@NODE=$(NODE) docker/demo.sh kill
+
+demo-cut:   ## NODE=2: its network is cut
+	@NODE=$(NODE) docker/demo.sh cut
+
+demo-back:   ## NODE=3: it comes back from either
+	@NODE=$(NODE) docker/demo.sh back
+
+demo-join:   ## the late node comes
+	@docker/demo.sh join
 
 demo-down:   ## take the demo's containers, keys and results away
 	@docker/demo.sh down

@@ -30,6 +30,7 @@ from tagma.launch.progress_bar import Progress, ProgressBar
 from tagma.launch.summary_table import print_summary
 from tagma.launch.sweep_folder import SWEEP, Refused
 from tagma.launch.tracking.tracker import tracked
+from tagma.launch.watch.watch_command import live_page
 from tagma.override import with_new_settings
 from tagma.plugins import build
 from tagma.report import write_run_report
@@ -191,9 +192,10 @@ def run(
     engine = build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     tracker = build("tracking", settings.choice("tracking"))
     with tracked(tracker, settings, folder) as tracking:
-        with progress or ProgressBar("rounds") as shown:
-            engine(settings, folder, both(shown.round, tracking.round))
-        metrics = conclude(settings, folder)
+        with live_page(folder, shown=settings.live):
+            with progress or ProgressBar("rounds") as shown:
+                engine(settings, folder, both(shown.round, tracking.round))
+            metrics = conclude(settings, folder)
         tracking.end(metrics)
     for warning in metrics["warnings"]:
         if warning not in before:

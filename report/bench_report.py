@@ -39,6 +39,11 @@ def write_bench_report(folder: Path, *, pdf: bool = False) -> Path:
     return write_page(folder, _write(read_bench(folder), folder / "figures", pdf))
 
 
+def bench_page(folder: Path) -> str:
+    """The same page, and nothing is written."""
+    return _write(read_bench(folder), None, False)
+
+
 def bench_sheets(bench: Bench) -> dict[str, Sheet]:
     """The figures of a bench by their names, but for the pictures of clients."""
     drawn = [*_main_sheets(bench, leaderboard(bench)).values(), *sweep_sheets(bench)]
@@ -55,14 +60,18 @@ def _main_sheets(bench: Bench, standings: Sequence[RankedDefence]) -> dict[str, 
     }
 
 
-def _write(bench: Bench, figures: Path, pdf: bool) -> str:
-    """The page; the figures are written on the way. Everything that came from a file is escaped."""
+def _write(bench: Bench, figures: Path | None, pdf: bool) -> str:
+    """The page; figures are written on the way, if a folder for them is given.
+
+    Everything that came from a file is escaped.
+    """
     standings = leaderboard(bench)
     pictures, unreadable = worst_cases(bench, standings)
     sheets = _main_sheets(bench, standings)
     sweeps = sweep_sheets(bench)
     drawn = [*sheets.values(), *sweeps, *(place.sheet for place in pictures)]
-    write_sheets(figures, [sheet for sheet in drawn if sheet is not None], OURS, pdf=pdf)
+    if figures is not None:
+        write_sheets(figures, [sheet for sheet in drawn if sheet is not None], OURS, pdf=pdf)
     return (
         templates()
         .get_template("bench.html.md")

@@ -30,6 +30,8 @@ class RoundsPlan:
     evaluates: Callable[[int], bool]
     """Whether every client tries its model after a round."""
     on_round: Callable[[Round], None]
+    on_waiting: Callable[[int, int], None] = lambda present, expected: None
+    """Is told how many clients are there, of how many, before the first round."""
     collusion: Collusion | None = None
     """What Byzantine clients do together."""
 

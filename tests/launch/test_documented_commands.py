@@ -39,8 +39,8 @@ STANDS_FOR = {
 }  # fmt: skip
 LEFT_OUT = ("OVERRIDES", "TASK", "[overrides]", "...")
 LONG = r"(reproduce|bench (?!quick|bench=quick|my_grid|online_bias|--help))\b.*"
-ELSEWHERE = r"(register|proxy|node)\b.*|.*(engine\.address|task\.data)=.*"
-"""Needs a SuperLink, or data that we do not have."""
+ELSEWHERE = r"(register|proxy|node|watch)\b.*|.*(engine\.address|task\.data)=.*"
+"""Needs a SuperLink, or data that we do not have, or somebody who looks."""
 OTHER = r"(?:[A-Z_]+=(?:\S+|\".*?\") )*(?:\.venv/bin/)?(make|pytest|python|flwr|flower-[a-z]+) .*"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
 
