@@ -24,9 +24,13 @@ if ! docker info > /dev/null 2>&1; then
 fi
 . docker/project.sh
 [ -n "$TAGMA_COMPOSE" ] || fail "there is no Docker Compose here, neither \`docker compose\` nor \`docker-compose\`"
+[ -f "$file" ] || case ${1:-up} in
+    up) ;;
+    down | renew) file=docker-compose.yml ;;
+    *) fail "nothing was started yet: make demo" ;;
+esac
 compose=$TAGMA_COMPOSE
 export TAGMA_COMPOSE="$compose -f $file"
-[ -f "$file" ] || [ "${1:-up}" = up ] || fail "nothing was started yet: make demo"
 
 # The container of a node, running or not.
 node() {
