@@ -17,6 +17,7 @@ from scipy.special import chdtri
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.density.constants import Constants
+from tagma.strategies.clustering.density.drawn import some_of
 from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, explained
 from tagma.strategies.clustering.density.revision import Known, distances
 
@@ -26,6 +27,8 @@ _BETWEEN = 2.5
 """A client that is nearer by less, in deviations, may be in the wrong cluster."""
 _FEW = 3
 """So many clients are a group."""
+_MOST = 5000
+"""Of more clients outside so many are looked at."""
 _RARE = 0.01
 _CHANCE = 0.001
 _CERTAIN = 1e-5
@@ -118,6 +121,7 @@ def _loose(known: Known, fit: Fit) -> Labels:
     """Clients outside who are nearer to each other than to any cluster, as noise explains."""
     loose = np.full(len(known.vectors), OUTSIDE)
     rows = np.flatnonzero(fit.members == OUTSIDE)
+    rows = rows[some_of(len(rows), _MOST)]
     if len(rows) < _FEW or not fit.k:
         return loose
     points = known.vectors[rows]
