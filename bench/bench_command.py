@@ -22,6 +22,7 @@ _BENCHES = {
         "updates per second of the engines, side by side *",
     ),
     "scale": ("scale.scale_command", "time and memory by clients, coefficients and clusters"),
+    "edges": ("scale.edges", "what is lost behind edge aggregators, and by samples of clients"),
     "stage_two": (
         "scale.stage_two",
         "stage II beside scikit-learn's clusterings on the same points: CPU time *",

@@ -20,7 +20,7 @@ Every run is a process of its own with one thread; times are CPU times. What was
 in the folder: after an interruption the command goes on.
   tagma bench scale                                     all regions; hours, and 16 GB of memory
   tagma bench scale clients --most 10000                one region, up to a size
-  tagma bench scale --folder NAME                       where results are, instead of outputs/scale"""
+  tagma bench scale --folder NAME                       results elsewhere than in outputs/scale"""
 
 _LAST = 3
 """Slopes are those of so many of the largest sizes."""
