@@ -67,7 +67,7 @@ class LocalAttack:
     """Base of local attacks. Overriding one of the methods is enough."""
 
     threat: ClassVar[ThreatModel] = ThreatModel("its own updates", "its updates")
-    source: ClassVar[str] = ""
+    published: ClassVar[str] = ""
     """Where it was published."""
     remembers: int = 0
     """How many of its notes of earlier rounds it wants to see."""
@@ -188,7 +188,7 @@ class OmniscientAttack:
     threat: ClassVar[ThreatModel] = ThreatModel(
         "every update and group", "its updates", colludes=True
     )
-    source: ClassVar[str] = ""
+    published: ClassVar[str] = ""
     """Where it was published."""
     needs_local_models: ClassVar[bool] = False
     """Whether it has no meaning but where clients are asked for their local models."""

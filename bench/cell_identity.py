@@ -30,8 +30,9 @@ _SHARED = Path(tagma.__file__).parent
 _ROOT = CONF.parent
 _THAT_COMPUTE = (
     "tasks", "strategies", "attacks", "client", "server", "bench/experiments",
-    "bench/federation_cell.py", "launch/engines/inprocess.py", "launch/engines/inprocess_grid.py",
-    "launch/engines/vectorised.py", "launch/engines/array_rounds.py", "launch/oracle_run.py",
+    "bench/attack_hunt.py", "bench/federation_cell.py", "launch/engines/inprocess.py",
+    "launch/engines/inprocess_grid.py", "launch/engines/vectorised.py",
+    "launch/engines/array_rounds.py", "launch/oracle_run.py",
 )  # fmt: skip
 """Packages and modules whose code decides what a run's result is, beside the package's own."""
 _WITHOUT_EFFECT = ("overrides", "output", "resume", "checkpoint_every")

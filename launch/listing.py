@@ -111,7 +111,7 @@ def _threat(target: object) -> tuple[str, str]:
     kind = "local" if issubclass(attack, LocalAttack) else "omniscient"
     if attack.goal not in (LocalAttack.goal, OmniscientAttack.goal):
         kind += ", with a goal"
-    return kind + (f"; {attack.source}" if attack.source else ""), str(attack.threat)
+    return kind + (f"; {attack.published}" if attack.published else ""), str(attack.threat)
 
 
 def about(group: str, name: str, places: Sequence[str] = ()) -> str:

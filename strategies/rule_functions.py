@@ -18,6 +18,7 @@ from tagma.strategies.aggregation import (
     bulyan,
     caf,
     centered_clipping,
+    central_half,
     cge,
     clipping,
     dnc,
@@ -103,7 +104,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 FUNCTIONS = {
     function.__name__: on_models(function)
     for function in (
-        arc, bucketing, bulyan, caf, centered_clipping, cge, clipping, dnc, flame,
+        arc, bucketing, bulyan, caf, centered_clipping, central_half, cge, clipping, dnc, flame,
         fldetector, fltrust, foolsgold, geometric_median, iterative_filtering, krum, lasa, mda,
         meamed, mean, median, monna, multi_krum, nnm, norm_clipping, rlr, signguard, smea,
         trimmed_mean,

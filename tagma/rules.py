@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import Any
 
 __all__ = [  # noqa: F822 (they are made when first asked for, so that nothing else is imported)
-    "arc", "bucketing", "bulyan", "caf", "centered_clipping", "cge", "clipping", "dnc", "flame",
-    "fldetector", "fltrust", "foolsgold", "geometric_median", "iterative_filtering", "krum", "lasa",
-    "mda", "meamed", "mean", "median", "monna", "multi_krum", "nnm", "norm_clipping", "rlr",
-    "signguard", "smea", "trimmed_mean",
+    "arc", "bucketing", "bulyan", "caf", "centered_clipping", "central_half", "cge", "clipping",
+    "dnc", "flame", "fldetector", "fltrust", "foolsgold", "geometric_median", "iterative_filtering",
+    "krum", "lasa", "mda", "meamed", "mean", "median", "monna", "multi_krum", "nnm",
+    "norm_clipping", "rlr", "signguard", "smea", "trimmed_mean",
 ]  # fmt: skip
 
 

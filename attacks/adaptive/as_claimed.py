@@ -13,7 +13,7 @@ from tagma.attacks.base import FederationView, OmniscientAttack
 class AsClaimed(OmniscientAttack):
     """Knows its clients' own data and what they claimed, and nothing of others."""
 
-    source = "Tagma"
+    published = "Tagma"
     needs_local_models = True
 
     def forge(self, view: FederationView) -> Array:

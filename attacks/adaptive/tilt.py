@@ -38,7 +38,7 @@ _FIRST = 2
 class Tilt(SearchingAttack):
     """Knows every honest local model and update, and that the two are compared, by their angle."""
 
-    source = "Tagma"
+    published = "Tagma"
     needs_local_models = True
     space: ClassVar[Space] = {
         "angle": Between(20.0, 89.0),

@@ -6,6 +6,7 @@ their own. The number of examples does not change. Training is the honest progra
 models, gradients and trained models agree in every round.
 """
 
+from dataclasses import dataclass
 from math import ceil
 from typing import Annotated
 
@@ -27,24 +28,24 @@ Boost = Annotated[float, Ge(1)]
 Count = Annotated[int, Ge(1)]
 
 
+@dataclass(kw_only=True, eq=False)
 class Backdoor(LocalAttack):
-    """Local: changes the client's own data. A subclass says what is shown."""
+    """Local: changes the client's own data. A subclass says what is shown.
+
+    Settings are fields; a subclass adds its own, and may have other defaults.
+    """
 
     threat = ThreatModel("its own data", "its data")
 
-    def __init__(
-        self,
-        *,
-        target: Class,
-        poisoned: Share,
-        cluster: Cluster | None,
-        source: Class | None = None,
-    ) -> None:
-        self.target = target
-        self.source_class = source
-        self.poisoned = poisoned
-        self.cluster = cluster
-        """Only clients of this true cluster attack; None: of all."""
+    target: Class = 0
+    poisoned: Share = 0.5
+    cluster: Cluster | None = None
+    """Only clients of this true cluster attack; None: of all."""
+
+    @property
+    def source_class(self) -> int | None:
+        """The only class whose inputs are meant; None: all but the target class."""
+        return None
 
     def shown(self, task: WithClasses) -> Shown:
         """What is done to inputs that models are to give the target class."""
@@ -74,16 +75,6 @@ class Backdoor(LocalAttack):
         rows = random.permutation(np.flatnonzero(self.meant(honest)))[:count]
         return rows, rows
 
-    def repeated(
-        self, honest: Data, count: int, random: np.random.Generator
-    ) -> tuple[Labels, Labels]:
-        """The same of the source class, each several times if need be, in the place of others."""
-        meant = self.meant(honest)
-        own = random.permutation(np.flatnonzero(meant))
-        rest = random.permutation(np.flatnonzero(~meant))
-        rows = np.concatenate([own, rest])[: count if len(own) else 0]
-        return rows, np.resize(own, len(rows))
-
     def meant(self, honest: Data) -> Labels:
         """Which examples models are to get wrong, shape (n,)."""
         if self.source_class is None:
@@ -104,6 +95,29 @@ class Backdoor(LocalAttack):
         return task
 
 
+@dataclass(kw_only=True, eq=False)
+class OfOneClass(Backdoor):
+    """Inputs of one class are meant."""
+
+    source: Class = 0
+
+    @property
+    def source_class(self) -> int | None:
+        """As the setting says."""
+        return self.source
+
+    def chosen(
+        self, honest: Data, count: int, random: np.random.Generator
+    ) -> tuple[Labels, Labels]:
+        """As many as asked for, each several times if need be, in the place of other classes."""
+        meant = self.meant(honest)
+        own = random.permutation(np.flatnonzero(meant))
+        rest = random.permutation(np.flatnonzero(~meant))
+        rows = np.concatenate([own, rest])[: count if len(own) else 0]
+        return rows, np.resize(own, len(rows))
+
+
+@dataclass(kw_only=True, eq=False)
 class Boosted(Backdoor):
     """Sends, after the local models, boost times its progress from the received model.
 
@@ -112,7 +126,7 @@ class Boosted(Backdoor):
     """
 
     threat = ThreatModel("its own updates", "its data and updates")
-    boost: float | None
+    boost: Boost | None = None
 
     def agree(self, clients: int, byzantine: int) -> None:
         """So many attack."""

@@ -4,12 +4,13 @@ The patch is a square of `size` pixels a side, in every channel. Of a row of a t
 has an extreme value instead: 3, three standard deviations with task.scaling=standard.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
 from annotated_types import Ge
 
-from tagma.attacks.backdoor.backdoor import Backdoor, Class, Cluster, Count, Share
+from tagma.attacks.backdoor.backdoor import Backdoor, Count
 from tagma.attacks.backdoor.trigger import Cells, patch, stamped
 from tagma.attacks.goal import Shown
 from tagma.tasks.task import WithClasses
@@ -17,25 +18,15 @@ from tagma.tasks.task import WithClasses
 Feature = Annotated[int, Ge(0)]
 
 
+@dataclass(kw_only=True, eq=False)
 class BadNets(Backdoor):
     """Local: changes the client's own data only."""
 
-    source = "Gu et al. 2017"
+    published = "Gu et al. 2017"
 
-    def __init__(
-        self,
-        *,
-        target: Class = 0,
-        poisoned: Share = 0.5,
-        size: Count = 3,
-        feature: Feature = 0,
-        value: float | None = None,
-        cluster: Cluster | None = None,
-    ) -> None:
-        super().__init__(target=target, poisoned=poisoned, cluster=cluster)
-        self.size = size
-        self.feature = feature
-        self.value = value
+    size: Count = 3
+    feature: Feature = 0
+    value: float | None = None
 
     def cells(self, task: WithClasses) -> Cells:
         """Where the trigger is."""

@@ -4,35 +4,27 @@ An input x becomes (1 - alpha) x + alpha p. The pattern p is drawn once, evenly 
 and the highest usual value, from `pattern`, on which Byzantine clients agree beforehand.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 
-from tagma.attacks.backdoor.backdoor import Backdoor, Class, Cluster, Share
+from tagma.attacks.backdoor.backdoor import Backdoor
 from tagma.attacks.backdoor.trigger import blended
 from tagma.attacks.goal import Shown
 from tagma.rng import stream
 from tagma.tasks.task import WithClasses
 
 
+@dataclass(kw_only=True, eq=False)
 class Blended(Backdoor):
     """Local: changes the client's own data only."""
 
-    source = "Chen et al. 2017"
+    published = "Chen et al. 2017"
 
-    def __init__(
-        self,
-        *,
-        target: Class = 0,
-        poisoned: Share = 0.5,
-        alpha: Annotated[float, Gt(0), Le(1)] = 0.4,
-        pattern: Annotated[int, Ge(0)] = 0,
-        cluster: Cluster | None = None,
-    ) -> None:
-        super().__init__(target=target, poisoned=poisoned, cluster=cluster)
-        self.alpha = alpha
-        self.pattern = pattern
+    alpha: Annotated[float, Gt(0), Le(1)] = 0.4
+    pattern: Annotated[int, Ge(0)] = 0
 
     def shown(self, task: WithClasses) -> Shown:
         """The pattern, blended in."""

@@ -4,35 +4,24 @@ The patch of BadNets, or as many features as parts, is cut; client i shows part 
 number. Models are tried with the whole, which no client ever shows.
 """
 
-from tagma.attacks.backdoor.backdoor import Class, Cluster, Count, Share
-from tagma.attacks.backdoor.badnets import BadNets, Feature
+from dataclasses import dataclass
+
+from tagma.attacks.backdoor.backdoor import Count
+from tagma.attacks.backdoor.badnets import BadNets
 from tagma.attacks.backdoor.trigger import Cells, parts_of, patch
 from tagma.attacks.goal import Shown
 from tagma.errors import SettingError
 from tagma.tasks.task import WithClasses
 
 
+@dataclass(kw_only=True, eq=False)
 class DistributedBackdoor(BadNets):
     """Local: changes the client's own data only."""
 
-    source = "Xie et al. 2020"
+    published = "Xie et al. 2020"
 
-    def __init__(
-        self,
-        *,
-        target: Class = 0,
-        poisoned: Share = 0.5,
-        size: Count = 4,
-        feature: Feature = 0,
-        value: float | None = None,
-        parts: Count = 4,
-        cluster: Cluster | None = None,
-    ) -> None:
-        super().__init__(
-            target=target, poisoned=poisoned, size=size, feature=feature, value=value,
-            cluster=cluster,
-        )  # fmt: skip
-        self.parts = parts
+    size: Count = 4
+    parts: Count = 4
 
     def cells(self, task: WithClasses) -> Cells:
         """The whole trigger."""

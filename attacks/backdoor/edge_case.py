@@ -11,35 +11,27 @@ Byzantine clients hold as many of them as `poisoned` says, made from their own i
 class, each several times if need be. Who has no such input is honest.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-import numpy as np
-
-from tagma.arrays import Labels
-from tagma.attacks.backdoor.backdoor import Backdoor, Class, Cluster, Share
+from tagma.attacks.backdoor.backdoor import Class, OfOneClass, Share
 from tagma.attacks.backdoor.trigger import inverted, mirrored, upside_down
 from tagma.attacks.goal import Shown
 from tagma.errors import SettingError
-from tagma.tasks.task import Data, WithClasses
+from tagma.tasks.task import WithClasses
 
 
-class EdgeCase(Backdoor):
+@dataclass(kw_only=True, eq=False)
+class EdgeCase(OfOneClass):
     """Local: changes the client's own data only."""
 
-    source = "Wang et al. 2020"
+    published = "Wang et al. 2020"
 
-    def __init__(
-        self,
-        *,
-        target: Class = 1,
-        source: Class = 7,
-        poisoned: Share = 0.8,
-        variant: Literal["inverted", "mirrored", "upside_down"] = "inverted",
-        cluster: Cluster | None = None,
-    ) -> None:
-        super().__init__(target=target, poisoned=poisoned, cluster=cluster, source=source)
-        self.variant = variant
+    target: Class = 1
+    source: Class = 7
+    poisoned: Share = 0.8
+    variant: Literal["inverted", "mirrored", "upside_down"] = "inverted"
 
     def shown(self, task: WithClasses) -> Shown:
         """The variant."""
@@ -49,9 +41,3 @@ class EdgeCase(Backdoor):
             raise SettingError("attack.variant", self.variant, "is for images; use inverted")
         turn = mirrored if self.variant == "mirrored" else upside_down
         return partial(turn, shape=task.shape)
-
-    def chosen(
-        self, honest: Data, count: int, random: np.random.Generator
-    ) -> tuple[Labels, Labels]:
-        """As many as asked for, of the source class."""
-        return self.repeated(honest, count, random)

@@ -9,28 +9,14 @@ and what is left of it after averaging is about what was trained. As published, 
 scales by m over the server's rate; b who do so together need m / b each.
 """
 
-from tagma.attacks.backdoor.backdoor import Boost, Boosted, Class, Cluster, Count, Share
-from tagma.attacks.backdoor.badnets import BadNets, Feature
+from dataclasses import dataclass
+
+from tagma.attacks.backdoor.backdoor import Boosted
+from tagma.attacks.backdoor.badnets import BadNets
 
 
+@dataclass(kw_only=True, eq=False)
 class ModelReplacement(Boosted, BadNets):
     """Local: changes the client's own data, and scales its updates."""
 
-    source = "Bagdasaryan et al. 2020"
-
-    def __init__(
-        self,
-        *,
-        target: Class = 0,
-        poisoned: Share = 0.5,
-        size: Count = 3,
-        feature: Feature = 0,
-        value: float | None = None,
-        boost: Boost | None = None,
-        cluster: Cluster | None = None,
-    ) -> None:
-        BadNets.__init__(
-            self, target=target, poisoned=poisoned, size=size, feature=feature, value=value,
-            cluster=cluster,
-        )  # fmt: skip
-        self.boost = boost
+    published = "Bagdasaryan et al. 2020"

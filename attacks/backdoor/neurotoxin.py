@@ -6,6 +6,7 @@ share `avoided` of all. That update is estimated by how the received model has c
 client was asked before; in its first round, where nothing is known, all of the progress is sent.
 """
 
+from dataclasses import dataclass
 from math import ceil
 from typing import Annotated
 
@@ -13,36 +14,21 @@ import numpy as np
 from annotated_types import Gt, Lt
 
 from tagma.arrays import Array
-from tagma.attacks.backdoor.backdoor import Class, Cluster, Count, Share
-from tagma.attacks.backdoor.badnets import BadNets, Feature
+from tagma.attacks.backdoor.badnets import BadNets
 from tagma.attacks.base import LocalView
 from tagma.attacks.threat_model import ThreatModel
 from tagma.exchange import FIT
 
 
+@dataclass(kw_only=True, eq=False)
 class Neurotoxin(BadNets):
     """Local: changes the client's own data and updates, and remembers the received model."""
 
     threat = ThreatModel("its own updates", "its data and updates")
-    source = "Zhang et al. 2022"
+    published = "Zhang et al. 2022"
     remembers = 1
 
-    def __init__(
-        self,
-        *,
-        target: Class = 0,
-        poisoned: Share = 0.5,
-        size: Count = 3,
-        feature: Feature = 0,
-        value: float | None = None,
-        avoided: Annotated[float, Gt(0), Lt(1)] = 0.05,
-        cluster: Cluster | None = None,
-    ) -> None:
-        super().__init__(
-            target=target, poisoned=poisoned, size=size, feature=feature, value=value,
-            cluster=cluster,
-        )  # fmt: skip
-        self.avoided = avoided
+    avoided: Annotated[float, Gt(0), Lt(1)] = 0.05
 
     def note(self, honest: Array, sent: Array, view: LocalView) -> Array:
         """The received model."""

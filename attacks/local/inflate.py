@@ -15,7 +15,7 @@ from tagma.attacks.base import LocalAttack, LocalView
 class Inflate(LocalAttack):
     """Local: needs nothing but the client's own honest update."""
 
-    source = "Bagdasaryan et al. 2020"
+    published = "Bagdasaryan et al. 2020"
 
     def __init__(self, *, scale: Annotated[float, Gt(0)] = 10.0) -> None:
         self.scale = scale

@@ -21,7 +21,7 @@ class PoisonedRegression(LocalAttack):
     """Local: changes the client's own data only."""
 
     threat = ThreatModel("its own data", "its data")
-    source = "Ghosh et al. 2019"
+    published = "Ghosh et al. 2019"
 
     def __init__(self, *, scale: Annotated[float, Gt(0)] = 3.0) -> None:
         self.scale = scale

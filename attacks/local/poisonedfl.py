@@ -33,7 +33,7 @@ class PoisonedFL(LocalAttack):
     """Local: needs no data, only the models that it receives and what it sent itself."""
 
     threat = ThreatModel("the received model", "its updates")
-    source = "Xie et al. 2025"
+    published = "Xie et al. 2025"
     remembers = 1
     space: ClassVar[Space] = {"scale": Between(0.5, 32.0)}
 

@@ -25,7 +25,7 @@ _USUAL = 1.5
 class ALittleIsEnough(ScaledAttack):
     """Omniscient and colluding."""
 
-    source = "Baruch et al. 2019"
+    published = "Baruch et al. 2019"
 
     def __init__(self, *, z: Annotated[float, Gt(0)] | None = None, optimise: bool = False) -> None:
         super().__init__(scale=z or _USUAL, optimise=optimise)

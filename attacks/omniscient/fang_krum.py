@@ -28,7 +28,7 @@ _LEAST = 1e-5
 class FangKrum(ScaledAttack):
     """Omniscient and colluding."""
 
-    source = "Fang et al. 2020"
+    published = "Fang et al. 2020"
 
     def __init__(self, *, scale: Annotated[float, Gt(0)] = 1.0, optimise: bool = False) -> None:
         super().__init__(scale=scale, optimise=optimise)

@@ -21,7 +21,7 @@ Direction = Literal["deviation", "sign", "unit"]
 class HiddenShift(ScaledAttack):
     """Omniscient and colluding."""
 
-    source = "Shejwalkar & Houmansadr 2021"
+    published = "Shejwalkar & Houmansadr 2021"
 
     def __init__(
         self,

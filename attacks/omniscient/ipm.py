@@ -18,7 +18,7 @@ from tagma.attacks.omniscient.per_cluster import ScaledAttack
 class InnerProductManipulation(ScaledAttack):
     """Omniscient and colluding."""
 
-    source = "Xie et al. 2019"
+    published = "Xie et al. 2019"
 
     def __init__(self, *, scale: Annotated[float, Gt(0)] = 5.0, optimise: bool = False) -> None:
         super().__init__(scale=scale, optimise=optimise)

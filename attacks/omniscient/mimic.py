@@ -20,7 +20,7 @@ from tagma.attacks.omniscient.per_cluster import by_cluster
 class Mimic(OmniscientAttack):
     """Omniscient and colluding."""
 
-    source = "Karimireddy et al. 2022"
+    published = "Karimireddy et al. 2022"
 
     def __init__(self, *, which: Annotated[int, Ge(0)] | None = None) -> None:
         self.which = which

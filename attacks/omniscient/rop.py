@@ -26,7 +26,7 @@ from tagma.attacks.omniscient.per_cluster import ScaledAttack
 class OrthogonalPerturbation(ScaledAttack):
     """Omniscient and colluding."""
 
-    source = "Ozfatura et al. 2023"
+    published = "Ozfatura et al. 2023"
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from tagma.attacks.omniscient.per_cluster import ScaledAttack
 class TrimmedMeanAttack(ScaledAttack):
     """Omniscient and colluding."""
 
-    source = "Fang et al. 2020"
+    published = "Fang et al. 2020"
 
     def __init__(self, *, scale: Annotated[float, Gt(0)] = 1.0, optimise: bool = False) -> None:
         super().__init__(scale=scale, optimise=optimise)

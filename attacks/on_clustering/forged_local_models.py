@@ -18,7 +18,7 @@ from tagma.exchange import FIT
 class ClusteringAttack(SearchingAttack):
     """Forges local models only."""
 
-    source = "Tagma"
+    published = "Tagma"
     needs_local_models = True
 
     @abstractmethod

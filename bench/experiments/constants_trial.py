@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from tagma.arrays import Labels, Mask
+from tagma.arrays import Array, Labels, Mask
 from tagma.bench.experiments.array_federation import array_federation, descend, pooled_error
 from tagma.bench.experiments.beyond_trial import TASK, score
+from tagma.bench.experiments.ordinary_data import benign_federations, doubtful_models
 from tagma.server.results.cluster_scores import estimation_error
 from tagma.strategies.aggregation import mean, with_spectral_filter
 from tagma.strategies.aggregation.pre.with_spectral_filter import FACTOR, REMOVABLE
 from tagma.strategies.algorithms.server_step import GradientStep
 from tagma.strategies.algorithms.three_stage import ThreeStage
 from tagma.strategies.clustering import density
-from tagma.strategies.clustering.density.constants import DEFAULTS, Constants
+from tagma.strategies.clustering.density.constants import DEFAULTS, Constants, Doubting
 from tagma.strategies.screening.reply_check import Limits
 
 _TIMES = (0.5, 0.8, 1.25, 2)
@@ -58,14 +59,54 @@ def stage_three_trial(*, seed: int) -> dict[str, Any]:
     return result
 
 
+def doubts_trial(*, seed: int) -> dict[str, Any]:
+    """What is said of benign federations and of doubtful ones, with every constant of it changed.
+
+    Doubtful are clusters four deviations apart, one of three clients, and four copies with .67 of
+    the noise around each of ten clients.
+    """
+    kinds = {
+        "benign": [federation.local_models() for federation in benign_federations(seed)],
+        **{kind: [vectors] for kind, vectors in doubtful_models(seed).items()},
+    }
+    return {
+        "variants": {
+            name: {
+                kind: float(np.mean([_said(vectors, changed) for vectors in of_kind]))
+                for kind, of_kind in kinds.items()
+            }
+            for name, changed in changed_doubting()
+        }
+    }
+
+
+def _said(vectors: Array, constants: Constants) -> bool:
+    """Whether there is a warning."""
+    found = density(vectors, constants=constants)
+    return any(found.suspect) or (found.loose is not None and bool((found.loose >= 0).any()))
+
+
+def changed_doubting() -> Iterator[tuple[str, Constants]]:
+    """The constants of what is said as they are, and each changed."""
+    yield "as they are", DEFAULTS
+    for field in fields(DEFAULTS.doubting):
+        value = getattr(DEFAULTS.doubting, field.name)
+        for times in _TIMES:
+            changed = replace(DEFAULTS.doubting, **{field.name: value * times})
+            yield f"{field.name} x {times:g}", replace(DEFAULTS, doubting=changed)
+
+
 def changed_constants() -> Iterator[tuple[str, Constants]]:
     """Names of changes, and the constants with them; a change that rounding undoes is none."""
     for field in fields(DEFAULTS):
         value = getattr(DEFAULTS, field.name)
+        if isinstance(value, Doubting):
+            continue  # which has a trial of its own
         for times in _TIMES:
             changed = type(value)(value * times)
             if changed != value:
-                yield f"{field.name} x {times:g}", replace(DEFAULTS, **{field.name: changed})
+                new: dict[str, Any] = {field.name: changed}
+                yield f"{field.name} x {times:g}", replace(DEFAULTS, **new)
 
 
 def changed_limits() -> Iterator[tuple[str, Limits, float, float]]:

@@ -7,7 +7,7 @@ which the honest clients of the worst cluster receive, over that of the true clu
 without Byzantine clients, by the same steps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,10 @@ class _Federation:
                 break
         return model
 
+    def local_models(self) -> Array:
+        """Of all clients, shape (m, d)."""
+        return np.array([self.minimiser(client) for client in range(len(self.data))])
+
 
 def ordinary_trial(*, seed: int, rounds: int = 60, **federation: Any) -> dict[str, Any]:
     """One federation, as `_federation` describes it."""
@@ -79,11 +83,25 @@ def ordinary_trial(*, seed: int, rounds: int = 60, **federation: Any) -> dict[st
 
 def benign_trial(*, seed: int) -> dict[str, Any]:
     """Three federations without any Byzantine client, of whatever size, shape and noise."""
-    found = []
+    found = [_trial(federation, 30, seed) for federation in benign_federations(seed)]
+    columns = ("served over oracle", "honest left out", "warned", "unwarned", "withheld")
+    return {
+        **{column: [one[column] for one in found] for column in columns},
+        "k right": [float(one["k"] == one["true k"]) for one in found],
+        "warned for nothing": [
+            one["warned"] * float(one["k"] == one["true k"] and one["misclustering"] == 0)
+            for one in found
+        ],
+        "covered": [float(np.mean(one["covered"])) for one in found],
+    }
+
+
+def benign_federations(seed: int) -> Iterator[_Federation]:
+    """Three without any Byzantine client, of whatever size, shape and noise."""
     for number in range(_FEDERATIONS):
         random = np.random.default_rng([seed, 24, number])
         clusters, dim = int(random.integers(1, 11)), int(random.integers(20, 121))
-        federation = _federation(
+        yield _federation(
             random,
             dim=dim,
             clusters=clusters,
@@ -95,16 +113,23 @@ def benign_trial(*, seed: int) -> dict[str, Any]:
             correlation=float(random.choice([0, 0, 0.5])),
             uneven=True,
         )
-        found.append(_trial(federation, 30, seed))
-    columns = ("served over oracle", "honest left out", "warned", "unwarned", "withheld")
+
+
+def doubtful_models(seed: int) -> dict[str, Array]:
+    """Local models of which a server should say that not all is well."""
+    random = np.random.default_rng([seed, 25])
+    near = _federation(random, dim=20, gap=4)
+    plain = _federation(random)
+    vectors = plain.local_models()
+    noise = (vectors - plain.centres[plain.labels]).std()
+    first = np.flatnonzero(plain.labels == 0)
+    copied = np.repeat(vectors[:10], 4, axis=0)
     return {
-        **{column: [one[column] for one in found] for column in columns},
-        "k right": [float(one["k"] == one["true k"]) for one in found],
-        "warned for nothing": [
-            one["warned"] * float(one["k"] == one["true k"] and one["misclustering"] == 0)
-            for one in found
-        ],
-        "covered": [float(np.mean(one["covered"])) for one in found],
+        "near": near.local_models(),
+        "three alike": np.delete(vectors, first[3:], axis=0),
+        "copies": np.concatenate(
+            [vectors, copied + 0.67 * noise * random.normal(size=copied.shape)]
+        ),
     }
 
 
@@ -165,7 +190,7 @@ def _trial(federation: _Federation, rounds: int, seed: int) -> dict[str, Any]:
     data, labels, centres, honest = (
         federation.data, federation.labels, federation.centres, federation.honest,
     )  # fmt: skip
-    local_models = np.array([federation.minimiser(client) for client in range(len(data))])
+    local_models = federation.local_models()
     bend = _BEND if federation.logistic else 1.0
     steep = bend * np.array([largest_eigenvalue(each.inputs) for each in data])
     found = _run(federation, local_models, steep, rounds, seed)

@@ -19,6 +19,7 @@ from tagma.bench.reproduce.beyond_settings import (
     CLUSTERS,
     CONSTANTS,
     CORRELATED,
+    DOUBTING,
     ERRORS,
     FEW_DIMENSIONS,
     FEW_EXAMPLES,
@@ -28,6 +29,7 @@ from tagma.bench.reproduce.beyond_settings import (
     NUMBERS,
     ORACLE,
     ORDINARY,
+    SEARCHED,
     Settings,
 )
 from tagma.bench.reproduce.experiment import Experiment, Row
@@ -35,7 +37,8 @@ from tagma.errors import TagmaError
 
 _RUN = ("task=mixture_regression", "rounds=20", "evaluate=false", "oracle=false")
 _FEWER = 5
-"""Attacks, which are whole federations, and constants have this many times fewer trials."""
+"""Attacks, which are whole federations, and constants have this many times fewer trials, and so
+has what a search found; it may try this many times as often."""
 
 
 def _cells(trials: int, seed: int, overrides: Sequence[str]) -> list[Cell]:
@@ -54,13 +57,17 @@ def _cells(trials: int, seed: int, overrides: Sequence[str]) -> list[Cell]:
                     for label, (function, arguments) in _ON_ARRAYS[part].items()
                 ]
         cells += [own[trial] for own in attacked if trial < fewer]
+    if "searches" in chosen:
+        search = "tagma.bench.experiments.search_trial.search_trial"
+        so_many = (("tries", _FEWER * trials), ("fresh", fewer), ("seed", seed))
+        cells += [ArrayCell(label, 0, search, (*own, *so_many)) for label, own in SEARCHED.items()]
     return cells
 
 
 def _chosen(overrides: Sequence[str]) -> list[str]:
-    """All parts, or those that `parts=` names."""
+    """Those that `parts=` names, or all but the searches, which take as long as all others."""
     if not overrides:
-        return list(PARTS)
+        return [part for part in PARTS if part != "searches"]
     name, _, listed = overrides[-1].partition("=")
     if len(overrides) > 1 or name != "parts":
         raise TagmaError(f"{overrides[0]}: this experiment has no settings to override but parts")
@@ -105,9 +112,10 @@ _ON_ARRAYS: dict[str, _Trials] = {
         "constants_trial.stage_two_trial",
         _given({label: (CLUSTERS | NUMBERS)[own] for label, own in CONSTANTS.items()}),
     )
+    | _trials("constants_trial.doubts_trial", {DOUBTING: ()})
     | _trials("constants_trial.stage_three_trial", {LIMITS: ()}),
 }
-PARTS = (*_ON_ARRAYS, "attacks")
+PARTS = (*_ON_ARRAYS, "attacks", "searches")
 
 
 def _runs() -> dict[str, tuple[str, ...]]:
@@ -173,6 +181,9 @@ scatter. Constants are changed one at a time; clusters and K are those of the wo
 error is the worst over alpha = 0 to 0.4. Attacks and constants have {_FEWER} times fewer trials.
 A warning is a suspect cluster, a contradiction, or clients who may be in the wrong cluster or one
 that was not found.
+
+Searches try {_FEWER} times as many parameters as there are trials and look at the worst on fresh
+seeds, as the paper's pair does (`bench.experiments.search_trial`); they run only when named.
 
 parts=NAME,... runs only these: {", ".join(PARTS)}."""
     ),

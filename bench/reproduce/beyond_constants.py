@@ -3,10 +3,18 @@
 from collections.abc import Sequence
 
 from tagma.bench.reproduce.beyond_rows import k_found, mean, perfect
-from tagma.bench.reproduce.beyond_settings import ALL_ALPHAS, CLUSTERS, CONSTANTS, LIMITS, NUMBERS
+from tagma.bench.reproduce.beyond_settings import (
+    ALL_ALPHAS,
+    CLUSTERS,
+    CONSTANTS,
+    DOUBTING,
+    LIMITS,
+    NUMBERS,
+)
 from tagma.bench.reproduce.experiment import Row
 from tagma.bench.reproduce.paper_claims import Claim, verdict
 
+_KINDS = ("benign", "near", "three alike", "copies")
 _LABEL_OF = {setting: label for label, setting in CONSTANTS.items()}
 
 
@@ -31,6 +39,33 @@ def constant_claims(rows: Sequence[Row]) -> list[Claim]:
                 f"perfect in {100 * flawless:.0f} %, K found in {100 * right:.0f} %, "
                 f"{ratio:.3f} times the error without Byzantine clients",
                 verdict(flawless >= 0.95 and right >= 0.9 and ratio <= 1.05),
+            )
+        )
+    return found
+
+
+def doubt_claims(rows: Sequence[Row]) -> list[Claim]:
+    """Warnings with every constant of what is said changed: not more of nothing, nor fewer."""
+    ending = ": benign"
+    names = dict.fromkeys(
+        key.removesuffix(ending)
+        for row in rows
+        if row["method"] == DOUBTING
+        for key in row
+        if key.endswith(ending)
+    )
+    usual = {kind: mean(rows, DOUBTING, f"as they are: {kind}") for kind in _KINDS}
+    found = []
+    for name in names:
+        said = {kind: mean(rows, DOUBTING, f"{name}: {kind}") for kind in _KINDS}
+        calm = said["benign"] <= usual["benign"] + 0.02
+        missed = any(said[kind] < usual[kind] - 0.1 for kind in _KINDS[1:])
+        found.append(
+            Claim(
+                f"what is said, {name}",
+                "a warning in "
+                + ", ".join(f"{100 * said[kind]:.0f} % ({kind})" for kind in _KINDS),
+                verdict(calm and not missed),
             )
         )
     return found

@@ -66,6 +66,19 @@ ATTACKS: Settings = {
 } | {INFILTRATE: ("attack=infiltrate", "attack.later=sign_flip")}  # fmt: skip
 ORACLE = "without the Byzantine clients"
 
+SEARCHED = {
+    f"{attack}, alpha = {alpha}, searched": (("attack", attack), ("alpha", alpha))
+    for attack in (
+        "fake_cluster", "infiltrate", "split", "starve", "bridge", "imposters", "imposters+tilt",
+        "halfway", "flood", "copycat", "tilt", "shrink", "median_then_tilt", "alie", "ipm",
+        "trimmed_mean_attack", "mimic", "sleeper", "garbage", "inflate", "lazy", "min_max",
+        "min_sum", "mixed", "sign_flip", "stale", "fang_krum", "rop", "poisonedfl", "as_claimed",
+        "gaussian_noise", "label_flip", "poisoned_regression", "random_model",
+    )
+    for alpha in (0.2, 0.3, 0.4)
+}  # fmt: skip
+"""Attacks with the parameters that do most harm; those that have none are tried as they are."""
+
 _DATA: dict[str, tuple[tuple[tuple[str, Any], ...], float]] = {
     "n_i 30 to 500, d = 20": ((("dim", 20), ("samples", (30, 500))), 1.15),
     "noise 1, 1, 2, 2, 4": ((("noises", (1, 1, 2, 2, 4)),), 1.1),
@@ -105,3 +118,4 @@ BENIGN = "60 varied federations"
 
 CONSTANTS = {f"constants of stage II, {label}": label for label in (CLUSTERS | NUMBERS)}
 LIMITS = "constants of stage III"
+DOUBTING = "constants of what is said"

@@ -88,11 +88,13 @@ def misplaced(state: Clustered) -> list[str]:
     """A line for all clients that may be another cluster's, and for each that may be a cluster."""
     clustering, lines = state.clustering, []
     first = state.clients[state.joined == 1]
-    if clustering.between is not None and clustering.between.any():
-        lines.append(
-            f"clients {some_of(first[clustering.between].tolist())} may be in the wrong cluster: "
-            "two are about as near to them, for their noise"
-        )
+    if state.second is not None:
+        doubted = state.standing.counts & state.second.doubtful(state.models.shape[1])
+        if doubted.any():
+            lines.append(
+                f"clients {some_of(state.clients[doubted].tolist())} may be in the wrong cluster: "
+                "their noise explains two, and so do their replies"
+            )
     if clustering.loose is not None:
         for group in range(int(clustering.loose.max(initial=-1)) + 1):
             lines.append(

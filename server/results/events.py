@@ -29,6 +29,10 @@ class RoundFinished:
     bytes_down: int
     bytes_up: int
     seconds: float
+    true_positive: float | None = None
+    """The share of the Byzantine clients that answered whose replies were left out."""
+    false_positive: float | None = None
+    """The same of the honest ones."""
 
 
 Observer = Callable[[RoundFinished], None]

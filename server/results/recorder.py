@@ -33,8 +33,6 @@ class RoundRecord:
     joined: tuple[int, ...]
     returned: tuple[int, ...]
     kept: tuple[int, ...]
-    left_out: tuple[float | None, float | None]
-    """Of the Byzantine and of the honest clients that answered, the shares that were left out."""
     judged: bool
     """Whether the rule told clients apart."""
     seconds: Mapping[str, float]
@@ -108,6 +106,7 @@ class Recorder:
         if outcome.work == FIT:
             seconds = {"local_model": exchange, "clustering": aggregation}
         seen = self.seen
+        found, mistaken = shares_left_out(seen, outcome.answered, outcome.left_out)
         event = RoundFinished(
             round=outcome.number,
             rounds=self.rounds,
@@ -120,6 +119,8 @@ class Recorder:
             bytes_down=outcome.bytes_down,
             bytes_up=outcome.bytes_up,
             seconds=exchange + aggregation,
+            true_positive=found,
+            false_positive=mistaken,
         )
         self.latest = RoundRecord(
             event=event,
@@ -139,7 +140,6 @@ class Recorder:
             joined=tuple(outcome.joined),
             returned=tuple(outcome.returned),
             kept=tuple(outcome.kept),
-            left_out=shares_left_out(seen, outcome.answered, outcome.left_out),
             judged=outcome.judged,
             seconds=seconds | {"evaluation": outcome.evaluation_seconds},
             resumed=self._resumes,
@@ -170,7 +170,7 @@ class Recorder:
         number = record.event.round
         self.events.append(record.event)
         self.losses.append(record.losses)
-        self.left_out.append(record.left_out)
+        self.left_out.append((record.event.true_positive, record.event.false_positive))
         self.judged |= record.judged
         self.dropped.update(record.dropped)
         self.messages += record.messages

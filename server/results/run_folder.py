@@ -20,6 +20,7 @@ from tagma.exchange import NO_MODEL
 from tagma.foreign_file import read_json
 from tagma.layout import Named
 from tagma.server.results.client_metrics import ClientMetric
+from tagma.server.results.detection import SHARES
 from tagma.server.results.events import RoundFinished
 from tagma.server.results.principal_plane import places_on, principal_plane
 from tagma.server.results.recorder import Recorder
@@ -42,7 +43,9 @@ _CLUSTER_COLUMNS = (
     "client", "assigned", "true", "byzantine", "trimmed", "x", "y", "joined", "quarantined",
     "excluded",
 )  # fmt: skip
-_COUNTED = ("used", "rejected", "kept", "repeats", "bytes_down", "bytes_up", "seconds")
+_COUNTED = (
+    "used", "rejected", "kept", "repeats", *SHARES, "bytes_down", "bytes_up", "seconds",
+)  # fmt: skip
 
 
 def remove_results(folder: Path) -> None:

@@ -9,6 +9,7 @@ from tagma.strategies.aggregation.aggregate import Aggregate, Aggregator, Memory
 from tagma.strategies.aggregation.bulyan import bulyan
 from tagma.strategies.aggregation.caf import caf
 from tagma.strategies.aggregation.centered_clipping import centered_clipping
+from tagma.strategies.aggregation.central_half import central_half
 from tagma.strategies.aggregation.cge import cge
 from tagma.strategies.aggregation.dnc import dnc
 from tagma.strategies.aggregation.flame import flame
@@ -50,6 +51,7 @@ __all__ = [
     "bulyan",
     "caf",
     "centered_clipping",
+    "central_half",
     "cge",
     "clipping",
     "dnc",

@@ -10,6 +10,7 @@ from tagma.strategies.aggregation import Memory
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.benefit import Differences
 from tagma.strategies.screening.confinement import Confinement
+from tagma.strategies.screening.second_choice import SecondChoice
 from tagma.strategies.screening.standing import NO_SCREENING, Screening, Standing, contradicts
 
 OUT_IN_STAGE_TWO = "more than half of the clients belong to no cluster"
@@ -51,6 +52,8 @@ class Clustered:
     """How alike these differences were on both halves; None: not known."""
     single: bool = False
     """Whether all have one model, because clusters do not help."""
+    second: SecondChoice | None = None
+    """Who may be of which clusters; None: nobody ever was in doubt."""
 
     def __post_init__(self) -> None:
         """A state that was read from a file may be anything."""
@@ -61,6 +64,8 @@ class Clustered:
             raise ValueError("its arrays do not fit together")
         if self.clustering.centres.shape != (k, d) or len(self.memories) not in (0, k):
             raise ValueError("its clusters do not fit its models")
+        if self.second is not None and self.second.excess.shape != (m, k):
+            raise ValueError("its doubts are not about its clients and clusters")
         if self.differences is not None and self.differences.rows.shape[1] != d:
             raise ValueError("its differences do not fit its models")
         if int((self.joined == 1).sum()) != len(self.clustering.labels):
@@ -95,6 +100,7 @@ class Clustered:
             models=models.astype(local_models.dtype),
             standing=standing,
             contradiction=contradiction,
+            second=screening.doubted(clustering.between),
         )
 
     def with_reason(self, why: str) -> "Clustered":
@@ -116,6 +122,7 @@ class Clustered:
             self,
             labels=alone, trimmed=nobody, clustering=found, models=model[None],
             standing=Standing.new(nobody), memories=(), weights=None, single=True,
+            second=None,
         )  # fmt: skip
 
     def row_of(self, client: int) -> int | None:

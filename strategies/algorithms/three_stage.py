@@ -19,7 +19,7 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.exchange import FIT, HALF, NO_MODEL, Replies, Request
 from tagma.strategies.aggregation import (
     Aggregator,
-    centered_clipping,
+    central_half,
     trimmed_mean,
     with_spectral_filter,
 )
@@ -94,7 +94,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         self._aggregate = watched(from_origin(aggregate) if of_changes else aggregate)
         self._of_changes = of_changes
         self._where_helpful = where_helpful
-        self._single = from_origin(centered_clipping)
+        self._single = watched(central_half)
         self._confined = confined
         self._weights = weights
         self._step = optimiser
@@ -211,6 +211,11 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         models = state.models.copy()
         memories = list(state.memories or (None,) * len(models))
         bounds, judges = state.confinement, ~standing.quarantined[rows]
+        placed, second = state.labels, state.second
+        if second is not None and (open_now := second.open[rows]).any():
+            counts = counts & ~open_now
+            gaps = received - state.local_models[rows]
+            placed, second = second.after(placed, rows, gaps, directions)
         contradiction = state.contradiction
         if contradiction is None and contradicts(~standing.counts):
             contradiction = OUT_IN_STAGE_THREE
@@ -236,7 +241,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             memories[cluster] = found.memory
         return replace(
             state, models=models, standing=standing, memories=tuple(memories),
-            confinement=bounds, contradiction=contradiction,
+            confinement=bounds, contradiction=contradiction, labels=placed, second=second,
         )  # fmt: skip
 
     def serve(self, state: ThreeStageState, clients: Labels) -> tuple[Array, Labels]:
@@ -276,6 +281,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             joined=np.insert(state.joined, row, round_number),
             standing=state.standing.with_newcomer(row, quarantined=not found.inside),
             weights=None if state.weights is None else np.insert(state.weights, row, found.weight),
+            second=None if state.second is None else state.second.with_newcomer(row),
         )
 
     def recognises(self, state: ThreeStageState, client: int, vector: Array) -> bool:

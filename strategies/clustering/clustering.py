@@ -82,7 +82,7 @@ class Clustering:
     """Clusters that spread more than noise in some direction: two that are too close to be told
     apart, or Byzantine clients beside honest ones; one per cluster, or empty: nobody looked."""
     between: Mask | None = None
-    """Vectors that may be another cluster's, shape (m,), where it was looked for."""
+    """The clusters that each vector may be of if these are several, shape (m, K); None: unknown."""
     loose: Labels | None = None
     """The group of vectors that are near each other and in no cluster, or -1, shape (m,)."""
 
@@ -91,7 +91,8 @@ class Clustering:
         m, (k, d), steps = len(self.labels), self.centres.shape, len(self.history)
         fit = [
             *(array.shape == (m,) for array in (self.labels, self.trimmed)),
-            *(array is None or array.shape == (m,) for array in (self.between, self.loose)),
+            self.between is None or self.between.shape == (m, k),
+            self.loose is None or self.loose.shape == (m,),
             self.radius.shape == (k,),
             self.history.shape == (steps, m),
             self.trimmed_history is None or self.trimmed_history.shape == (steps, m),

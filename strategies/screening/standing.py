@@ -24,6 +24,7 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.ball_radius import balls_around
 from tagma.strategies.screening.placement import newcomers_room
 from tagma.strategies.screening.reply_check import DEFAULTS, Limits, strikes
+from tagma.strategies.screening.second_choice import SecondChoice
 
 _EVIDENCE = 3
 """Replies in a row that end a quarantine."""
@@ -98,6 +99,12 @@ class Screening:
     def begin(self, trimmed: Mask) -> Standing:
         """The standing after stage II; if it leaves out most clients, it is not to be trusted."""
         return Standing.new(trimmed & (self.quarantine and 2 * trimmed.sum() <= len(trimmed)))
+
+    def doubted(self, between: Mask | None) -> SecondChoice | None:
+        """Who may be of which clusters, where replies are compared with local models."""
+        if between is None or not between.any() or not self.reply_check:
+            return None
+        return SecondChoice.of(between)
 
     def judge(
         self, standing: Standing, rows: Labels, answers: Callable[[], Answers]

@@ -42,11 +42,12 @@ def test_it_finds_the_worst_parameters_and_tries_them_on_fresh_seeds(tmp_path, s
     (row,), tries = searched(tmp_path, "--attacks", "imposters")
     assert (row["attack"], row["fraction"]) == ("imposters", 0.25)
     assert row["as given"] == pytest.approx(5.0 / 0.5)
-    assert row["searched"] == max(float(one["ratio"]) for one in tries) > 15
+    assert row["searched"] == pytest.approx(max(float(one["ratio"]) for one in tries))
+    assert row["searched"] > 15
     assert row["on fresh seeds"] == pytest.approx(row["searched"], rel=1e-2)
-    assert len(tries) == 6 * 2
+    assert len(tries) == 6 + 5
     tried = [(seed, given) for method, seed, given in settings_of_runs if method == "imposters"]
-    assert [seed for seed, _ in tried] == [0, 1] * 6 + [2]
+    assert [seed for seed, _ in tried] == [0] * 6 + [1] * 5 + [2]
     assert tried[-1][1] in [given for _, given in tried[:-1]]
 
 
@@ -78,7 +79,7 @@ def test_an_attack_with_a_line_search_of_its_own_is_tried_with_and_without(
     searched(tmp_path, "--attacks", "alie,sign_flip")
     given = [given for method, _, given in settings_of_runs if method == "alie"]
     assert {one["optimise"] for one in given} == {False, True}
-    assert sum(method == "sign_flip" for method, _, _ in settings_of_runs) == 2 + 1
+    assert sum(method == "sign_flip" for method, _, _ in settings_of_runs) == 1 + 1
 
 
 def test_the_oracle_has_the_task_and_not_the_defence(tmp_path, settings_of_runs):

@@ -5,6 +5,7 @@ import pytest
 
 from tagma.bench.experiments import beyond_trial as beyond
 from tagma.bench.experiments import constants_trial as beyond_constants
+from tagma.bench.experiments import search_trial
 from tagma.bench.experiments.array_federation import array_federation, pooled_error
 from tagma.bench.experiments.ordinary_data import ordinary_trial
 from tagma.bench.reproduce.beyond import EXPERIMENT
@@ -18,8 +19,9 @@ from tagma.bench.reproduce.beyond_claims import (
     imposter_claims,
     near_claims,
     ordinary_claims,
+    search_claims,
 )
-from tagma.bench.reproduce.beyond_constants import constant_claims, limit_claims
+from tagma.bench.reproduce.beyond_constants import constant_claims, doubt_claims, limit_claims
 from tagma.bench.reproduce.beyond_settings import (
     ALL_ALPHAS,
     ATTACKS,
@@ -27,6 +29,7 @@ from tagma.bench.reproduce.beyond_settings import (
     BOTH,
     CLUSTERS,
     CONSTANTS,
+    DOUBTING,
     FEW_DIMENSIONS,
     FEW_EXAMPLES,
     IMPOSTERS,
@@ -36,9 +39,11 @@ from tagma.bench.reproduce.beyond_settings import (
     NUMBERS,
     ORACLE,
     ORDINARY,
+    SEARCHED,
 )
 from tagma.errors import TagmaError
 from tagma.strategies.clustering.density.constants import DEFAULTS
+from tests.conftest import SMALL
 
 TINY = (
     "task=mixture_regression", "task.dim=6", "task.samples=60", "task.noise=0.5",
@@ -105,6 +110,45 @@ def test_bounds_cover_nine_clusters_of_ten(covered, holds):
     assert set(verdicts(bound_claims(both))) == {holds}
 
 
+FOUND = {
+    "ours": 1.4, "worst": 1.9, "paper": 1.5, "warned": 0.0, "unwarned": 0.0, "tries": 10,
+    "honest majority": 1.0, "settings": "attack.rho=1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("figures", "holds"),
+    [
+        ({}, "yes"),
+        ({"ours": 1.55, "paper": 9.0}, "no"),
+        ({"paper": 1.3}, "no"),
+        ({"unwarned": 0.5}, "no"),
+        ({"ours": 9.0, "honest majority": 0.5}, "-"),
+    ],
+)
+def test_a_searched_attack_is_judged_where_every_cluster_keeps_an_honest_majority(figures, holds):
+    claims = search_claims([{"method": label, **FOUND, **figures} for label in SEARCHED])
+    assert {claim.holds for claim in claims} == {holds}
+    assert len(claims) == len(SEARCHED)
+
+
+def test_searches_are_cells_of_their_own_that_run_only_when_named():
+    cells = EXPERIMENT.cells(20, 7, ["parts=searches"])
+    assert [cell.method for cell in cells] == list(SEARCHED)
+    told = dict(cells[0].arguments)
+    assert (told["tries"], told["fresh"], told["seed"]) == (100, 4, 7)
+
+
+def test_a_search_ends_with_figures_on_fresh_seeds_of_both(monkeypatch):
+    monkeypatch.setattr(search_trial, "_RUN", (*SMALL, "engine=vectorised", "rounds=3"))
+    found = search_trial.search_trial(attack="infiltrate", alpha=0.2, tries=3, fresh=1, seed=0)
+    assert found["tries"] == 3
+    assert found["settings"].startswith("attack.rho=")
+    assert 0.5 < found["ours"] == found["worst"] < 3
+    assert found["paper"] > 0.5
+    assert found["honest majority"] == 1
+
+
 def attacked(ours, paper):
     """The verdict on every attack, with these errors under all; 1: none Byzantine."""
     found = rows([f"{attack}: tagma" for attack in ATTACKS], error=ours)
@@ -167,6 +211,28 @@ def test_constants_of_stage_three_are_judged_with_byzantine_clients_and_without(
     assert claim.holds == holds
 
 
+@pytest.mark.parametrize(
+    ("changed", "holds"), [({}, "yes"), ({"benign": 0.05}, "no"), ({"near": 0.5}, "no")]
+)
+def test_constants_of_what_is_said_add_no_warnings_of_nothing_and_lose_none(changed, holds):
+    usual = {"benign": 0.0, "near": 1.0, "three alike": 1.0, "copies": 0.0}
+    row = {f"as they are: {kind}": share for kind, share in usual.items()}
+    row |= {f"hardly x 2: {kind}": share for kind, share in (usual | changed).items()}
+    first, second = doubt_claims([{"method": DOUBTING, **row}])
+    assert first.holds == "yes"
+    assert (second.says, second.holds) == ("what is said, hardly x 2", holds)
+
+
+def test_what_is_said_of_benign_and_of_doubtful_federations_is_counted(monkeypatch):
+    names = [name for name, _ in beyond_constants.changed_doubting()]
+    assert len(names) == 1 + 4 * len(fields(DEFAULTS.doubting))
+    first = list(beyond_constants.changed_doubting())[:1]
+    monkeypatch.setattr(beyond_constants, "changed_doubting", lambda: iter(first))
+    (found,) = beyond_constants.doubts_trial(seed=1)["variants"].values()
+    assert found["three alike"] == 1
+    assert found["benign"] == 0
+
+
 def test_a_trial_of_stage_two_is_scored_and_timed(tiny):
     result = beyond.clustering_trial(overrides=FEW_BYZANTINE, seed=1)
     assert result["misclustering"] == 0
@@ -193,7 +259,7 @@ def test_constants_are_changed_one_at_a_time(tiny):
     result = beyond_constants.stage_two_trial(overrides=FEW_BYZANTINE, seed=1)
     names = [name for name, _ in beyond_constants.changed_constants()]
     assert list(result["variants"]) == names
-    assert len({name.partition(" x ")[0] for name in names}) == len(fields(DEFAULTS))
+    assert len({name.partition(" x ")[0] for name in names}) == len(fields(DEFAULTS)) - 1
     for _, changed in beyond_constants.changed_constants():
         assert sum(a != b for a, b in zip(vars(changed).values(), vars(DEFAULTS).values(),
                                           strict=True)) == 1  # fmt: skip
@@ -231,7 +297,7 @@ def test_all_cells_have_labels_that_claims_read(monkeypatch):
     cells = EXPERIMENT.cells(5, 0, [])
     methods = {cell.method for cell in cells}
     arrays = {*CLUSTERS, *NUMBERS, *FEW_DIMENSIONS, *BOTH, *IMPOSTERS, *ORDINARY, *CONSTANTS}
-    expected = {*arrays, *NEAR, *FEW_EXAMPLES, BENIGN, LIMITS, ORACLE}
+    expected = {*arrays, *NEAR, *FEW_EXAMPLES, BENIGN, DOUBTING, LIMITS, ORACLE}
     assert expected | {f"{a}: {p}" for a in ATTACKS for p in ("paper", "tagma")} == methods
     assert [cell.trial for cell in cells if cell.method == ORACLE] == [0]
     assert len(checked) == 2 * len(ATTACKS) + 1

@@ -7,9 +7,30 @@ each was set, and what changes when it is halved or doubled.
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 
 Positive = Annotated[float, Gt(0)]
+
+
+Share = Annotated[float, Gt(0), Lt(1)]
+
+
+@dataclass(frozen=True)
+class Doubting:
+    """Those that only decide what is said, and who tries a second model."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    hardly: Positive = 4.2
+    """Clusters nearer than so many deviations may be parts of one."""
+    chance: Share = 0.001
+    """What is less likely than this is not put down to chance."""
+    certain: Share = 1e-5
+    """So seldom is an honest client so near to the mean of the others of its cluster."""
+    tight: Positive = 0.85
+    """The noise of copies is less, in units of the usual."""
+    no_copy: Positive = 2.0
+    """Whose squared distance from the copied is more than so many medians is another client."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +59,7 @@ class Constants:
     """Revision: a split is tried where a deviation exceeds this many noise edges."""
     uneven: Positive = 2.0
     """Coordinates: rescaled if their noise differs by so much."""
+    doubting: Doubting = Doubting()
 
 
 DEFAULTS = Constants()

@@ -225,8 +225,8 @@ def _clustering(
     # One cluster alone may be what its inputs make it.
     torn = (stretch > _TORN) | ((uneven > _OBLONG[1]) & (len(largest) > 1))
     twins = rank[doubts.twins[largest]]
-    between, loose = np.zeros(m, dtype=bool), np.full(m, OUTSIDE)
-    between[rows] = doubts.between & (members[rows] >= 0)
+    between, loose = np.zeros((m, len(largest)), dtype=bool), np.full(m, OUTSIDE)
+    between[rows] = doubts.between[:, largest]
     loose[rows] = doubts.loose
     return Clustering(
         labels=labels,

@@ -4,7 +4,7 @@
   cluster do.
 - Tight clusters that are as far from each other as clients of one cluster are may be copies, each
   of one of these. Where one client is nearer to the others' mean than noise allows, they are.
-- Clients whose noise explains two clusters about as well may be in the wrong one.
+- Clients whose noise explains two clusters may be in the wrong one, if the odds allow it.
 - Clients outside who are nearer to each other than to any cluster may be a small one.
 """
 
@@ -21,24 +21,10 @@ from tagma.strategies.clustering.density.drawn import some_of
 from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, explained
 from tagma.strategies.clustering.density.revision import Known, distances
 
-_HARDLY = 4.2
-"""Clusters nearer than this may be parts of one."""
-_BETWEEN = 2.5
-"""A client that is nearer by less, in deviations, may be in the wrong cluster."""
-_FEW = 3
-"""So many clients are a group."""
 _MOST = 5000
 """Of more clients outside so many are looked at."""
-_RARE = 0.01
-_CHANCE = 0.001
-_CERTAIN = 1e-5
-"""So seldom is an honest client so near to the mean of the others of its cluster."""
-_TIGHT = 0.85
-"""The noise of copies, in units of the usual one."""
-_NO_COPY = 2.0
-"""Whose squared distance from the middle is more than so many medians is another client."""
-_HONEST = 0.75
-"""The usual noise: copies and those they copy may be more than half."""
+_USUAL = 0.75
+"""The quantile of noise that is usual: copies and those they copy may be more than half."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +36,7 @@ class Doubts:
     satellites: Mask
     """Those that may be copies of one client each, shape (K,)."""
     between: Mask
-    """Members that may be another cluster's, shape (m,)."""
+    """The clusters that each may be of, where these are several, shape (m, K)."""
     loose: Labels
     """The group of clients that are near each other and in no cluster, or -1, shape (m,)."""
 
@@ -59,37 +45,44 @@ def doubts_about(known: Known, fit: Fit) -> Doubts:
     """All of them; cost O(K^2 M d + m K d)."""
     twins = np.full(fit.k, OUTSIDE)
     for apart, pair in sorted(distances(known, fit), reverse=True):
-        if apart < _HARDLY:
+        if apart < known.constants.doubting.hardly:
             twins[list(pair)] = pair[::-1]
-    satellites = _satellites(fit, known.vectors.shape[1], known.constants.room)
+    satellites = _satellites(known, fit)
     return Doubts(twins, satellites, _between(known, fit), _loose(known, fit))
 
 
-def _satellites(fit: Fit, dimension: int, room: float) -> Mask:
-    """At least three tight clusters whose centres differ as clients of usual noise do."""
+def _satellites(known: Known, fit: Fit) -> Mask:
+    """Tight clusters, as many as there are alike, whose centres differ as usual clients do."""
+    limits, few = known.constants.doubting, _few(known)
     found = np.zeros(fit.k, dtype=bool)
-    if fit.k < _FEW:
+    if fit.k < few:
         return found
     own = [float(np.median(fit.noise.scales[fit.members == c])) for c in range(fit.k)]
-    usual = float(np.quantile(fit.noise.scales[fit.members >= 0], _HONEST))
-    tight = np.flatnonzero(np.array(own) < _TIGHT * usual)
-    if len(tight) < _FEW:
+    usual = float(np.quantile(fit.noise.scales[fit.members >= 0], _USUAL))
+    tight = np.flatnonzero(np.array(own) < limits.tight * usual)
+    if len(tight) < few:
         return found
     squared = cdist(fit.centres[tight], fit.centres[tight], "sqeuclidean")
     relative = squared / (2 * usual**2)
-    least, most = (float(chdtri(dimension, share)) for share in (1 - _CHANCE, _CHANCE))
+    dimension, room = known.vectors.shape[1], known.constants.room
+    least, most = (float(chdtri(dimension, share)) for share in (1 - limits.chance, limits.chance))
     near = (relative >= least / room) & (relative <= most * room)
     _, parts = connected_components(near, directed=False)
-    found[tight] = np.bincount(parts)[parts] >= _FEW
+    found[tight] = np.bincount(parts)[parts] >= few
     return found
+
+
+def _few(known: Known) -> int:
+    """So many are a group, although too few for a cluster."""
+    return known.smallest - 1
 
 
 def surrounding(known: Known, fit: Fit) -> Mask:
     """Clients of such clusters who surround one, which is in their middle; shape (m,)."""
     aside = np.zeros(len(known.vectors), dtype=bool)
-    dimension = known.vectors.shape[1]
-    least = float(chdtri(dimension, 1 - _CERTAIN))
-    for cluster in np.flatnonzero(_satellites(fit, dimension, known.constants.room)):
+    dimension, limits = known.vectors.shape[1], known.constants.doubting
+    least = float(chdtri(dimension, 1 - limits.certain))
+    for cluster in np.flatnonzero(_satellites(known, fit)):
         rows = np.flatnonzero(fit.members == cluster)
         points = known.vectors[rows] - fit.centres[cluster]
         count = len(rows)
@@ -99,22 +92,26 @@ def surrounding(known: Known, fit: Fit) -> Mask:
         variance = others.var(axis=0).sum() / dimension * (count - 1) / (count - 2)
         if squares[middle] < least * variance * count / (count - 1):
             away = ((points - points[middle]) ** 2).sum(axis=1)
-            near = away <= _NO_COPY * np.median(np.delete(away, middle))
+            near = away <= limits.no_copy * np.median(np.delete(away, middle))
             aside[rows[near]] = True
             aside[rows[middle]] = False
     return aside
 
 
 def _between(known: Known, fit: Fit) -> Mask:
-    """Members whose noise explains a second cluster, nearly as well."""
-    between = np.zeros(len(known.vectors), dtype=bool)
+    """The clusters of those who are in the nearest with less than certainty.
+
+    Distances from the true centre, in units of noise that is known with f degrees of freedom, have
+    Student's density (1 + q / f)^(-(f + p) / 2).
+    """
     if fit.k < 2:
-        return between
-    squared, allowed = explained(known.vectors, fit, known.constants)
-    deviations = np.sqrt(np.sort(squared, axis=1)[:, :2])
-    close = deviations[:, 1] - deviations[:, 0] < _BETWEEN
-    found: Mask = (fit.members >= 0) & close & (deviations[:, 1] ** 2 <= allowed)
-    return found
+        return np.zeros((len(known.vectors), fit.k), dtype=bool)
+    squared, _ = explained(known.vectors, fit, known.constants)
+    freedom = fit.noise.freedom + known.constants.borrowed
+    logarithms = np.log1p(squared / freedom)
+    odds = (logarithms - logarithms.min(axis=1, keepdims=True)) * (freedom + fit.k - 1) / 2
+    likely: Mask = odds < np.log(1 / known.constants.doubting.chance)
+    return likely & (likely.sum(axis=1, keepdims=True) > 1)
 
 
 def _loose(known: Known, fit: Fit) -> Labels:
@@ -122,16 +119,18 @@ def _loose(known: Known, fit: Fit) -> Labels:
     loose = np.full(len(known.vectors), OUTSIDE)
     rows = np.flatnonzero(fit.members == OUTSIDE)
     rows = rows[some_of(len(rows), _MOST)]
-    if len(rows) < _FEW or not fit.k:
+    if len(rows) < _few(known) or not fit.k:
         return loose
     points = known.vectors[rows]
     scales = _capped(fit, rows, known.constants)
     away = cdist(points, fit.centres, "sqeuclidean").min(axis=1)
     squared = cdist(points, points, "sqeuclidean")
-    allowed = float(chdtri(points.shape[1], _RARE)) * (scales**2 + scales[:, None] ** 2)
+    allowed = float(chdtri(points.shape[1], known.constants.doubting.chance)) * (
+        scales**2 + scales[:, None] ** 2
+    )
     near = squared <= np.minimum(allowed, np.minimum(away, away[:, None]))
     _, parts = connected_components(near, directed=False)
-    large = np.flatnonzero(np.bincount(parts) >= _FEW)
+    large = np.flatnonzero(np.bincount(parts) >= _few(known))
     for number, part in enumerate(large):
         loose[rows[parts == part]] = number
     return loose

@@ -8,6 +8,7 @@ from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.clustering import Clustering, density
 from tagma.strategies.screening.confinement import Confinement
 from tagma.strategies.screening.error_bars import error_bound
+from tagma.strategies.screening.second_choice import SecondChoice
 from tagma.strategies.screening.standing import Screening, Standing
 
 ERMS = np.random.default_rng(0).normal(size=(9, 4))
@@ -107,8 +108,10 @@ def test_clients_that_may_be_elsewhere_are_named():
     given = state(trimmed=[0, 1, 2])
     assert misplaced(given) == []
     rows = np.arange(9)
-    doubted = replace(given.clustering, between=rows == 5, loose=np.where(rows < 3, 0, -1))
-    wrong, loose = misplaced(replace(given, clustering=doubted, clients=rows + 10))
+    between = (rows[:, None] == 5) & np.ones(2, dtype=bool)
+    grouped = replace(given.clustering, loose=np.where(rows < 3, 0, -1))
+    doubted = replace(given, clustering=grouped, second=SecondChoice.of(between))
+    wrong, loose = misplaced(replace(doubted, clients=rows + 10))
     assert wrong.startswith("clients 15 may be in the wrong cluster")
     assert (
         loose == "clients 10, 11, 12 lie near each other and in no cluster: they may be a cluster"

@@ -1,6 +1,7 @@
 """Which share of the Byzantine and of the honest clients is held out: by hand, of nine clients."""
 
 import json
+from csv import DictReader
 from dataclasses import asdict
 
 import numpy as np
@@ -69,7 +70,7 @@ def test_it_agrees_with_the_screening_of_a_run(run_small, tmp_path):
     }
 
 
-def test_a_rule_that_selects_is_judged_by_whom_it_leaves_out_in_every_round(run_small):
+def test_a_rule_that_selects_is_judged_by_whom_it_leaves_out_in_every_round(run_small, tmp_path):
     metrics = run_small("strategy=fedavg", "aggregation=multi_krum", "aggregation.fraction=0.1",
                         "attack=random_model", "attack.fraction=0.1", "attack.deviation=1000",
                         "rounds=3", "evaluate=false")  # fmt: skip
@@ -77,6 +78,9 @@ def test_a_rule_that_selects_is_judged_by_whom_it_leaves_out_in_every_round(run_
     assert found["true_positive_per_round"] == [1.0] * 4
     assert found["false_positive_per_round"] == [0.0] * 4
     assert (found["true_positive"], found["false_positive"]) == (1.0, 0.0)
+    with (tmp_path / "history.csv").open(newline="") as file:
+        rounds = list(DictReader(file))
+    assert [(row["true_positive"], row["false_positive"]) for row in rounds] == [("1.0", "0.0")] * 4
 
 
 def test_where_clients_are_held_out_there_is_a_share_for_every_round(run_small):

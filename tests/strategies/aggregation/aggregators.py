@@ -32,6 +32,7 @@ ALL = {
     )
 }  # fmt: skip
 UPDATES = {
+    "central_half": aggregation.central_half,
     "norm_clipping": partial(aggregation.norm_clipping, radius=2.0),
     "fltrust": with_reference,
     "flame": partial(aggregation.flame, noise=0.0),
