@@ -11,7 +11,7 @@ from flwr.clientapp import ClientApp
 
 from tagma.attacks.client_mod import byzantine_mod
 from tagma.client.client_cache import client_of
-from tagma.exchange import INTRODUCE
+from tagma.exchange import CHOICE, INTRODUCE
 from tagma.flower_private import content_of
 from tagma.settings import settings_from
 from tagma.tasks.task import layout_of
@@ -55,13 +55,18 @@ def train(message: Message, context: Context) -> Message:
 
 @app.evaluate()
 def evaluate(message: Message, context: Context) -> Message:
-    """How good the received model is on held-out data of this client; nothing else is sent."""
+    """How good the received model is on held-out data of this client; nothing else is sent.
+
+    Of several models, the one that fits its training examples best, and which that is.
+    """
     number = round_of(message)
     client = client_of(context, number)
     layout = layout_of(task_of(settings_from(str(context.run_config["overrides"]))))
-    (model,) = models_of(message, layout)
-    metrics = _about(client.number, len(client.data)).copy()
-    metrics.update(client.evaluate(model, number))
+    models = models_of(message, layout)
+    metrics, row = _about(client.number, len(client.data)).copy(), 0
+    if ARRAYS not in message.content:
+        metrics[CHOICE] = row = client.best_of(models)
+    metrics.update(client.evaluate(models[row], number))
     return Message(content_of({METRICS: metrics}), reply_to=message)
 
 

@@ -96,10 +96,14 @@ class LocalClient:
         self, work: str, models: Sequence[Model], round_number: int, settings: Mapping[str, float]
     ) -> Answer:
         """The same on the model that fits the client's data best, and which that is."""
-        losses = [self._loss(model) for model in models]
-        best = int(np.argmin(np.nan_to_num(losses, nan=np.inf, posinf=np.inf)))
+        best = self.best_of(models)
         answer = self.answer(work, models[best], round_number, settings)
         return replace(answer, numbers={**answer.numbers, CHOICE: best})
+
+    def best_of(self, models: Sequence[Model]) -> int:
+        """The model with the least loss on the examples that the client trains on."""
+        losses = [self._loss(model) for model in models]
+        return int(np.argmin(np.nan_to_num(losses, nan=np.inf, posinf=np.inf)))
 
     def _loss(self, received: Model) -> float:
         model, buffers = received

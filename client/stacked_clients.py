@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -156,9 +156,14 @@ class StackedClients:
     ) -> dict[int, dict[str, float]]:
         """What every client measures with its model; equal models on the same data only once.
 
-        A client that fails is not among them.
+        A client that fails is not among them. Of several models it measures the one that fits its
+        training examples best, and says which.
         """
-        assert request.which is not None
+        if request.which is None:
+            best = self._best_of(round_number, request, buffers)
+            told = self.evaluate(round_number, replace(request, which=best), buffers)
+            row_of = dict(zip(request.clients.tolist(), best.tolist(), strict=True))
+            return {client: {**own, CHOICE: float(row_of[client])} for client, own in told.items()}
         found: dict[int, dict[str, float]] = {}
         known: dict[tuple[int, int], dict[str, float] | None] = {}
         for client, row in zip(request.clients.tolist(), request.which.tolist(), strict=True):
@@ -178,6 +183,19 @@ class StackedClients:
             client: found[client] | usable_metrics(own)
             for client, own in personal if client in found
         }  # fmt: skip
+
+    def _best_of(self, round_number: int, request: Request, buffers: Buffers) -> Labels:
+        """The model that fits the examples of each client best."""
+        found = np.zeros(len(request.clients), dtype=np.int64)
+        if not self._alone:
+            for part in self._parts(round_number, request.clients):
+                found[part.rows] = _choices(part.examples, request.models)
+            return found
+        models = [(model, buffers(row)) for row, model in enumerate(request.models)]
+        for place, client in enumerate(request.clients.tolist()):
+            with suppress(Exception):  # a client may fail in any way
+                found[place] = self._client(client, round_number).best_of(models)
+        return found
 
     def _personalised(
         self, round_number: int, request: Request, buffers: Buffers

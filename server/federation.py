@@ -101,6 +101,7 @@ def conduct(
             seed=settings.seed,
             own_data=own_data_of(settings),
             away=partial(absence.away, count=task.clients, seed=settings.seed),
+            choose=settings.personalise.choose,
         )
         rounds = settings.rounds + 1
         listening: list[Observer] = []

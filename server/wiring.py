@@ -49,6 +49,7 @@ def algorithm_of(settings: Settings) -> Algorithm[Any]:
         aggregate=_aggregator(settings),
         optimiser=build("optimiser", settings.choice("optimiser")),
         seed=settings.seed,
+        clients_choose=settings.personalise.choose,
         **_truth_for_the_oracle(settings),
     )
     return algorithm

@@ -46,6 +46,7 @@ class AlgorithmRun(Generic[S]):
     share of every model's clients that is asked in a round, `quorum` the share of those that should
     answer without whose answers the round does not count. A model with fewer than `min_replies`
     usable replies stays as it is. `own_data` answers from data of the server's own, if it has some.
+    With `choose` clients try all models, to use the one that fits them best.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class AlgorithmRun(Generic[S]):
         seed: int = 0,
         own_data: ServerAnswers | None = None,
         away: Callable[[int], frozenset[int]] = lambda number: frozenset(),
+        choose: bool = False,
     ) -> None:
         self.layout = layout or Layout.of(initial)
         self.algorithm: Algorithm[S] = CheckedAlgorithm(algorithm, self.layout)
@@ -79,6 +81,7 @@ class AlgorithmRun(Generic[S]):
         self._min_replies = min_replies
         self._seed = seed
         self._own_data = own_data
+        self._choose = choose
         self.away = away
         """Who does not answer in a round, by a schedule."""
         self._here = self.most = 0
@@ -186,8 +189,13 @@ class AlgorithmRun(Generic[S]):
             raise
 
     def to_evaluate(self, present: Labels) -> Request:
-        """Every client that is there is to try its model, or the initial one if it has none."""
+        """Every client that is there is to try its model, or the initial one if it has none.
+
+        Where clients may choose, it is to try all.
+        """
         models, which = self.algorithm.serve(self.state, present)
+        if self._choose and len(models) > 1:
+            return Request(EVALUATE, present, models, None)
         if NO_MODEL in which:
             which = np.where(which == NO_MODEL, len(models), which)
             models = np.vstack([models, self.initial])
@@ -207,7 +215,8 @@ class AlgorithmRun(Generic[S]):
             rows = members = replies.extras.get(CHOICE, np.zeros(len(replies))).astype(np.int64)
         else:
             rows = request.rows(replies.clients)
-        if request.models is models or np.array_equal(request.models[: len(models)], models):
+        served = request.models is models or np.array_equal(request.models[: len(models)], models)
+        if served and (request.which is None or np.isin(request.which, members).any()):
             # What was sent is what is served, and maybe more: a model without enough replies stays.
             counts, self.outcome.kept = enough_replies(rows, members, self._min_replies)
         if kept := self.outcome.kept:
@@ -224,7 +233,7 @@ class AlgorithmRun(Generic[S]):
             self.outcome.answered = counting.clients
             if self.layout.buffers:
                 self._move_buffers(before)
-                self._join_buffers(before, counting.clients, buffers)
+                self._join_buffers(before, request, counting.clients, buffers)
 
     def admit(self, newcomers: Replies) -> None:
         """Give newcomers their place; the buffers of models whose rows move go with them."""
@@ -271,9 +280,15 @@ class AlgorithmRun(Generic[S]):
         models, new = self.algorithm.serve(self.state, known)
         self.buffers = moved_buffers(self.buffers, self.first_buffers, old, new, len(models))
 
-    def _join_buffers(self, before: S, clients: Labels, sent: Mapping[int, Named]) -> None:
+    def _join_buffers(
+        self, before: S, request: Request, clients: Labels, sent: Mapping[int, Named]
+    ) -> None:
+        """To the model that was trained; if the client has another now, to that one."""
         clients = clients[self.algorithm.counted(before, self.state, clients)]
+        models, old = self.algorithm.serve(before, clients)
         _, which = self.algorithm.serve(self.state, clients)
+        if request.which is not None and len(request.models) == len(models):
+            which = np.where(which == old, request.rows(clients), which)
         self.buffers = joined_buffers(self.buffers, [sent[c] for c in clients.tolist()], which)
 
 

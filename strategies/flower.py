@@ -23,7 +23,7 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
 from tagma.arrays import Array, Labels
-from tagma.exchange import INTRODUCE, NO_MODEL, Replies, Request
+from tagma.exchange import CHOICE, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.strategies.algorithm_run import (
     AlgorithmRun,
     bytes_down,
@@ -174,7 +174,11 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         outcome, of_node = self.outcome, self.clients.of_node
         silent = {of_node.get(r.node) for r in rejections if r.reason in ABSENCES}
         self.check_evaluation(set(self.request.clients.tolist()) - silent, rejections)
-        outcome.evaluations = {of_node[reply.node]: dict(reply.extras) for reply in found}
+        unasked = set() if self.request.which is None else {CHOICE}
+        outcome.evaluations = {
+            of_node[reply.node]: {n: v for n, v in reply.extras.items() if n not in unasked}
+            for reply in found
+        }
         outcome.evaluations_asked = len(self._sent)
         outcome.evaluations_rejected = [(self._named(r), r.reason) for r in rejections]
         outcome.evaluation_seconds = perf_counter() - self._sent_at

@@ -59,11 +59,12 @@ class Sampling(BaseModel):
 
 
 class Personalise(BaseModel):
-    """What a client does to the model that it is served before it tries it once more."""
+    """What a client makes of the models that it is served."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     steps: Annotated[int, Ge(0)]
+    choose: bool
 
 
 class Settings(BaseModel):

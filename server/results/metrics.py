@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tagma import __version__
-from tagma.exchange import NO_MODEL, PERSONALISED
+from tagma.exchange import CHOICE, NO_MODEL, PERSONALISED
 from tagma.server.results.client_metrics import LOSS, summary_of_metrics
 from tagma.server.results.cluster_verdicts import misplaced, mostly_excluded, screened
 from tagma.server.results.clustering_record import (
@@ -20,7 +20,7 @@ from tagma.server.results.participation import notices_of, participation_of
 from tagma.server.results.recorder import Recorder
 from tagma.server.results.resolved_settings import resolved_settings
 from tagma.server.results.run_environment import packages_of, run_environment
-from tagma.server.results.scores import ERRORS
+from tagma.server.results.scores import ERRORS, Seen
 from tagma.server.screening_settings import (
     no_reply_check,
     notices_of_balls,
@@ -86,6 +86,7 @@ def summarise(
             name.removeprefix(PERSONALISED): own for name, own in measured.items()
             if name.startswith(PERSONALISED)
         } or None,
+        "using_another": _using_another(seen),
         **{name: own for name, own in measured.items() if not name.startswith(PERSONALISED)},
         "dropped_metrics": dict(sorted(recorder.dropped.items())),
         "scores": {
@@ -105,7 +106,7 @@ def summarise(
             "iterations": found.clustering.iterations,
             "stopped": found.clustering.stopped,
             "scale": found.clustering.scale,
-            "chosen": None if not found.judged else "one model" if found.single else "clusters",
+            "chosen": _chosen(found),
             "likeness": found.likeness,
             "noise": None if found.clustering.noise is None else found.clustering.noise.allowed(),
         },
@@ -154,6 +155,21 @@ def summarise(
         "version": __version__,
         "environment": run_environment() | packages_of(settings),
     }  # fmt: skip
+
+
+def _chosen(found: Clustered) -> str | None:
+    if not found.judged:
+        return None
+    if found.common is not None:
+        return "both"
+    return "one model" if found.single else "clusters"
+
+
+def _using_another(seen: Seen) -> int | None:
+    """How many clients use another model than that of their cluster; None where they may not."""
+    if not any(CHOICE in told for told in seen.evaluations.values()):
+        return None
+    return int((seen.honest(seen.clients) & (seen.used != seen.which)).sum())
 
 
 def _detection(

@@ -16,7 +16,7 @@ from safetensors.numpy import save
 from tagma.arrays import Array, Labels
 from tagma.atomic_file import whole_file
 from tagma.escaping import TableWriter
-from tagma.exchange import NO_MODEL
+from tagma.exchange import CHOICE, NO_MODEL
 from tagma.foreign_file import read_json
 from tagma.layout import Named
 from tagma.server.results.client_metrics import ClientMetric
@@ -43,6 +43,9 @@ _CLUSTER_COLUMNS = (
     "client", "assigned", "true", "byzantine", "trimmed", "x", "y", "joined", "quarantined",
     "excluded",
 )  # fmt: skip
+_USED = "used"
+"""The last column, where clients may use another model than their cluster's."""
+_TAKEN = (*_CLUSTER_COLUMNS, _USED)
 _COUNTED = (
     "used", "rejected", "kept", "repeats", *SHARES, "bytes_down", "bytes_up", "seconds",
 )  # fmt: skip
@@ -127,11 +130,13 @@ def write_clusters(
     places = {} if drawn is None else drawn.places
     measured = [
         one.name for one in recorder.scores
-        if isinstance(one, ClientMetric) and one.of is None and one.name not in _CLUSTER_COLUMNS
+        if isinstance(one, ClientMetric) and one.of is None and one.name not in _TAKEN
     ]  # fmt: skip
     with (folder / CLUSTERS).open("w", newline="", encoding="utf-8") as file:
         table = TableWriter(file, lineterminator="\r\n")
-        table.row([*_CLUSTER_COLUMNS, *measured])
+        chose = any(CHOICE in told for told in last.evaluations.values())
+        used = dict(zip(last.clients.tolist(), recorder.seen.used.tolist(), strict=True))
+        table.row([*_CLUSTER_COLUMNS, *measured, *([_USED] if chose else [])])
         absent = {client for client in recorder.rejected if client is not None}
         for client in sorted(assigned.keys() | absent):
             true = forger = ""
@@ -146,6 +151,8 @@ def write_clusters(
             row = [client, "" if model == NO_MODEL else model, true, forger, trimmed, *place]
             told = last.evaluations.get(client, {})
             values = [repr(told[name]) if name in told else "" for name in measured]
+            own = used.get(client, NO_MODEL)
+            values += ["" if own == NO_MODEL else str(own)] if chose else []
             table.row([*row, joined, *screened, *values])
 
 

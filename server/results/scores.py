@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.exchange import NO_MODEL
+from tagma.exchange import CHOICE, NO_MODEL
 from tagma.server.results.cluster_scores import estimation_error
 from tagma.tasks.task import Better, Truth
 
@@ -48,6 +48,16 @@ class Seen:
         honest = np.zeros(len(clients), dtype=bool)
         honest[known] = ~self.byzantine[clients[known]]
         return honest
+
+    @property
+    def used(self) -> Labels:
+        """The same, where a client says that it uses another one."""
+        found = self.which.copy()
+        for place, client in enumerate(self.clients.tolist()):
+            row = self.evaluations.get(client, {}).get(CHOICE, NO_MODEL)
+            if row in range(len(self.models)):
+                found[place] = int(row)
+        return found
 
     def measured(self, metric: str) -> tuple[Labels, Array]:
         """The honest clients that measured this, in ascending order, and their values."""
@@ -98,6 +108,8 @@ class EstimationError:
 class ServedError:
     """The worst true cluster's mean of ||w - w*|| / sqrt(d), w what an honest client receives.
 
+    Where clients may choose, w is what it uses.
+
     Clusters are not matched: a client that is in the wrong one is served the wrong model. All
     honest clients of the task count. One that has no model, because no cluster holds it, it came
     too late or nothing usable came from it, has what it began with, the initial model.
@@ -117,7 +129,7 @@ class ServedError:
         true = seen.truth.labels
         known = seen.clients < len(true)
         row = np.full(len(true), NO_MODEL)
-        row[seen.clients[known]] = seen.which[known]
+        row[seen.clients[known]] = seen.used[known]
         counted = seen.honest(np.arange(len(true))) & (true >= 0)
         models = np.vstack([seen.models, self._initial])
         row[row == NO_MODEL] = len(seen.models)

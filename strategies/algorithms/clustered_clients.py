@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.exchange import NO_MODEL, rows_of
+from tagma.exchange import NO_MODEL, Replies, rows_of
 from tagma.strategies.aggregation import Memory
 from tagma.strategies.clustering import Clustering
 from tagma.strategies.screening.benefit import Differences
@@ -23,15 +23,18 @@ class Clustered:
     clients: Labels
     """The clients that take part, in ascending order, shape (m,); rows below belong to them."""
     local_models: Array
-    """The local models that they joined with, shape (m, d)."""
+    """What they were clustered by, shape (m, d): the local models that they joined with.
+
+    Where clients are clustered again, what they make of the `origin`.
+    """
     labels: Labels
     """Their clusters, or `NO_MODEL`, shape (m,)."""
     trimmed: Mask
     """Those whose local model lies outside their cluster's ball, shape (m,)."""
     joined: Labels
-    """The round in which each joined, shape (m,)."""
+    """The round in which each joined, shape (m,); 1 for all that were clustered."""
     clustering: Clustering
-    """Stage II as it was; its rows belong to the clients that joined in round 1."""
+    """Stage II as it was; its rows belong to the clients with a 1 in `joined`."""
     models: Array
     """One model per cluster, shape (K, d)."""
     standing: Standing
@@ -52,6 +55,14 @@ class Clustered:
     """How alike these differences were on both halves; None: not known."""
     single: bool = False
     """Whether all have one model, because clusters do not help."""
+    since: int = 0
+    """Rounds since clients were clustered."""
+    origin: Array | None = None
+    """What local models were trained from, shape (d,); None: from the initial model."""
+    joined_with: Array | None = None
+    """The local models of round 1, or of who came later, where clients were clustered again."""
+    common: Array | None = None
+    """One model beside those of the clusters, where clients use which is better, shape (d,)."""
     second: SecondChoice | None = None
     """Who may be of which clusters; None: nobody ever was in doubt."""
 
@@ -64,6 +75,10 @@ class Clustered:
             raise ValueError("its arrays do not fit together")
         if self.clustering.centres.shape != (k, d) or len(self.memories) not in (0, k):
             raise ValueError("its clusters do not fit its models")
+        if any(one is not None and one.shape != (d,) for one in (self.common, self.origin)):
+            raise ValueError("its common model does not fit the others")
+        if self.joined_with is not None and self.joined_with.shape != (m, d):
+            raise ValueError("its first local models do not fit its clients")
         if self.second is not None and self.second.excess.shape != (m, k):
             raise ValueError("its doubts are not about its clients and clusters")
         if self.differences is not None and self.differences.rows.shape[1] != d:
@@ -103,6 +118,59 @@ class Clustered:
             second=screening.doubted(clustering.between),
         )
 
+    @property
+    def first_models(self) -> Array:
+        """The local models that clients joined with, by which they are recognised."""
+        return self.local_models if self.joined_with is None else self.joined_with
+
+    def first_balls(self) -> tuple[Array, Array]:
+        """Where newcomers belong: the centres of these models by cluster, and their radii."""
+        if self.joined_with is None:
+            return self.clustering.centres, self.clustering.radius
+        centres, radii = self.clustering.centres.copy(), np.full(len(self.models), np.inf)
+        for k in range(len(self.models)):
+            own = self.joined_with[(self.labels == k) & ~self.trimmed]
+            if len(own):
+                centres[k] = own.mean(axis=0)
+                radii[k] = np.linalg.norm(own - centres[k], axis=1).max()
+        return centres, radii
+
+    def clustered_anew(self, origin: Array, replies: Replies, found: Clustering) -> "Clustered":
+        """The same by a new clustering of what these clients, all known, made of the origin.
+
+        Every new cluster goes on with the model that most of its members have. Who belongs to none
+        of the new clusters is in quarantine from now on, and who was in quarantine stays there,
+        until two clusterings in a row have found a place for it. Who did not reply goes with most
+        of those who were in its cluster. Where clusters were found not to help, or perhaps not,
+        that is open again. A clustering that leaves out most says nothing.
+        """
+        if contradicts(found.trimmed):
+            return replace(self, since=0)
+        rows = np.searchsorted(self.clients, replies.clients)
+        there = np.zeros(len(self.clients), dtype=bool)
+        there[rows] = True
+        labels, trimmed = np.empty_like(self.labels), self.trimmed.copy()
+        labels[rows], trimmed[rows] = found.labels, found.trimmed
+        counts = there & ~trimmed & self.standing.counts & (self.labels != NO_MODEL)
+        together = np.zeros((len(self.models), found.k), dtype=np.int64)
+        np.add.at(together, (self.labels[counts], labels[counts]), 1)
+        labels[~there] = together.argmax(axis=1)[self.labels[~there]]
+        labels[~there & (self.labels == NO_MODEL)] = NO_MODEL
+        before = together.argmax(axis=0)
+        local_models = self.local_models.copy()
+        local_models[rows] = replies.vectors
+        memories = tuple(self.memories[k] for k in before) if self.memories else ()
+        return replace(
+            self,
+            local_models=local_models, origin=origin, joined_with=self.first_models,
+            labels=labels, trimmed=trimmed, clustering=found,
+            joined=np.where(there, 1, np.maximum(self.joined, 2)),
+            models=self.models[before], memories=memories, confinement=None,
+            standing=self.standing.after_clustering(trimmed, there),
+            judged=self.judged and not (self.single or self.common is not None),
+            single=False, common=None, since=0, second=None,
+        )  # fmt: skip
+
     def with_reason(self, why: str) -> "Clustered":
         """The same with more words on what became of the clusters."""
         said = f"{self.clustering.stopped}; {why}"
@@ -124,6 +192,11 @@ class Clustered:
             standing=Standing.new(nobody), memories=(), weights=None, single=True,
             second=None,
         )  # fmt: skip
+
+    @property
+    def offered(self) -> Array:
+        """All models that clients may use; the common one is the last."""
+        return self.models if self.common is None else np.vstack([self.models, self.common])
 
     def row_of(self, client: int) -> int | None:
         """The row of a client, or None if it is not known."""

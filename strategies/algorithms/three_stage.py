@@ -16,9 +16,10 @@ import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from tagma.arrays import Array, Labels, Mask
-from tagma.exchange import FIT, HALF, NO_MODEL, Replies, Request
+from tagma.exchange import FIT, HALF, NO_MODEL, TRAIN, Replies, Request
 from tagma.strategies.aggregation import (
     Aggregator,
+    centered_clipping,
     central_half,
     trimmed_mean,
     with_spectral_filter,
@@ -32,7 +33,7 @@ from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.algorithms.local_models import is_same_model
 from tagma.strategies.algorithms.server_step import ServerStep
 from tagma.strategies.clustering import Clustering
-from tagma.strategies.screening.benefit import LIMIT, differences, likeness
+from tagma.strategies.screening.benefit import CLEAR, LIMIT, differences, likeness
 from tagma.strategies.screening.confinement import Confinement
 from tagma.strategies.screening.few_replies import few_that_oppose
 from tagma.strategies.screening.placement import place
@@ -81,6 +82,8 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         removable: Annotated[float, Ge(0), Lt(1)] = REMOVABLE,
         of_changes: bool = False,
         where_helpful: bool = False,
+        clients_choose: bool = False,
+        recluster: Annotated[int, Ge(0)] = 0,
         confined: bool = False,
         weights: Literal["equal", "examples"] = "equal",
         limits: Limits = DEFAULTS,
@@ -94,7 +97,12 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         self._aggregate = watched(from_origin(aggregate) if of_changes else aggregate)
         self._of_changes = of_changes
         self._where_helpful = where_helpful
+        self._clients_choose = clients_choose
+        if recluster and optimiser.work != TRAIN:
+            raise ValueError("recluster compares trained models, so it needs optimiser=local")
+        self._recluster = recluster
         self._single = watched(central_half)
+        self._between = from_origin(centered_clipping)
         self._confined = confined
         self._weights = weights
         self._step = optimiser
@@ -115,7 +123,12 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             return self.introduce(state, clients)
         which = state.clustered.labels_of(clients)
         placed = which != NO_MODEL
-        models = state.clustered.models
+        if self._due(state):
+            everyone = np.zeros(len(clients), dtype=np.int64)
+            return self._step.request(clients, self._middle(state)[None], everyone)
+        models = state.clustered.offered
+        if state.clustered.common is not None and round_number % 2:
+            which = np.where(placed, len(models) - 1, NO_MODEL)
         half = self._half(state)
         settings = {HALF: float(half)} if half else None
         return self._step.request(clients[placed], models, which[placed], settings)
@@ -127,19 +140,49 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         return 1 if state.clustered.differences is None else 2
 
     def everyone(self, state: ThreeStageState, round_number: int) -> bool:
-        """All clients say whether clusters help."""
-        return self._half(state) > 0
+        """All clients say whether clusters help, and all are clustered again."""
+        return self._half(state) > 0 or self._due(state)
+
+    def _due(self, state: ThreeStageState) -> bool:
+        """Whether clients are clustered again in this round."""
+        known = state.clustered
+        if known is None or not self._recluster or self._half(state):
+            return False
+        return known.since >= self._recluster
+
+    def _middle(self, state: ThreeStageState) -> Array:
+        """One model between those of all clients, from which their updates can be compared."""
+        known = state.clustered
+        assert known is not None
+        models = known.models[known.labels[known.labels != NO_MODEL]]
+        return self._between(models, origin=_origin(state)).estimate.astype(models.dtype)
+
+    def _clustered_anew(self, state: ThreeStageState, replies: Replies) -> ThreeStageState:
+        """Stage II again, on what clients change about the same model."""
+        assert state.clustered is not None
+        middle = self._middle(state)
+        found = self._stage_two(middle, replies)
+        return replace(state, clustered=state.clustered.clustered_anew(middle, replies, found))
 
     def learn(self, state: ThreeStageState, request: Request, replies: Replies) -> ThreeStageState:
         """Stage II after the first round, stage III after every other."""
-        after = (
-            self._grouped(state.initial, replies)
-            if state.clustered is None
-            else self._optimise(state.initial, state.clustered, replies)
-        )
-        if state.clustered is not None and self._half(state):
+        if state.clustered is None:
+            return replace(state, clustered=self._grouped(state.initial, replies))
+        if self._due(state):
+            return self._clustered_anew(state, replies)
+        if state.clustered.common is not None and self._is_of_common(state.clustered, request):
+            moved = self._single(replies.vectors, origin=state.clustered.common).estimate
+            after = replace(state.clustered, common=moved, since=state.clustered.since + 1)
+            return replace(state, clustered=after)
+        after = self._optimise(_origin(state), state.clustered, replies)
+        if self._half(state):
             after = self._judged(state, after, replies)
-        return replace(state, clustered=after)
+        return replace(state, clustered=replace(after, since=after.since + 1))
+
+    @staticmethod
+    def _is_of_common(state: Clustered, request: Request) -> bool:
+        """Whether this round trains the common model."""
+        return request.which is not None and bool((request.which == len(state.models)).all())
 
     def _judged(self, state: ThreeStageState, after: Clustered, replies: Replies) -> Clustered:
         """The same with what this half says; one model instead, if clusters do not help."""
@@ -156,17 +199,16 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             return after
         if alike <= LIMIT:
             return after.with_reason(f"within them clients are alike ({alike:.2f} <= {LIMIT})")
-        model = self._single(after.local_models, origin=state.initial).estimate
-        one = after.with_one_model(model.astype(after.models.dtype))
-        return one.with_reason(
-            f"but one model: clients differ within them, too ({alike:.2f} > {LIMIT})"
-        )
+        model = self._single(after.local_models, origin=_origin(state)).estimate
+        model = model.astype(after.models.dtype)
+        why = f"clients differ within them, too ({alike:.2f} > {LIMIT})"
+        if self._clients_choose and alike <= CLEAR:
+            return replace(after, common=model).with_reason(f"and one model beside them: {why}")
+        return after.with_one_model(model).with_reason(f"but one model: {why}")
 
     def _grouped(self, initial: Array, replies: Replies) -> Clustered:
         """Stage II."""
-        about = {"examples": replies.examples, "initial": initial}
-        told = {name: known for name, known in about.items() if name in self._told}
-        found = self._cluster(replies.clients, replies.vectors, **told)
+        found = self._stage_two(initial, replies)
         state = Clustered.after(replies.clients, replies.vectors, found, self._screening)
         if self._weights == "examples":
             weights = reply_weights(replies.examples, found.noise, state.standing.counts)
@@ -179,6 +221,11 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
             replies.vectors, state.labels, state.standing.counts, state.weights, found.k
         )
         return replace(state, confinement=bounds)
+
+    def _stage_two(self, initial: Array, replies: Replies) -> Clustering:
+        about = {"examples": replies.examples, "initial": initial}
+        told = {name: known for name, known in about.items() if name in self._told}
+        return self._cluster(replies.clients, replies.vectors, **told)
 
     def _first_models(self, state: Clustered, initial: Array, replies: Replies) -> Array:
         """What the rule makes of every cluster's local models."""
@@ -248,7 +295,7 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         """Every client gets its cluster's model, once there is one."""
         if state.clustered is None:
             return state.initial[None], np.full(len(clients), NO_MODEL)
-        return state.clustered.models, state.clustered.labels_of(clients)
+        return state.clustered.offered, state.clustered.labels_of(clients)
 
     def admit(self, state: ThreeStageState, round_number: int, replies: Replies) -> ThreeStageState:
         """Newcomers join the cluster whose ball holds their local model.
@@ -269,27 +316,30 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
     ) -> Clustered:
         clustering = state.clustering
         members = np.bincount(clustering.labels[~clustering.trimmed], minlength=clustering.k)
-        found = place(local_model, clustering.centres, clustering.radius, members, clustering.noise)
+        found = place(local_model, *state.first_balls(), members, clustering.noise)
         row = int(np.searchsorted(state.clients, client))
         placed = found.inside or self._screening.quarantine
         return replace(
             state,
             clients=np.insert(state.clients, row, client),
             local_models=np.insert(state.local_models, row, local_model, axis=0),
+            joined_with=None if state.joined_with is None else np.insert(
+                state.joined_with, row, local_model, axis=0
+            ),
             labels=np.insert(state.labels, row, found.cluster if placed else NO_MODEL),
             trimmed=np.insert(state.trimmed, row, not found.inside),
             joined=np.insert(state.joined, row, round_number),
             standing=state.standing.with_newcomer(row, quarantined=not found.inside),
             weights=None if state.weights is None else np.insert(state.weights, row, found.weight),
             second=None if state.second is None else state.second.with_newcomer(row),
-        )
+        )  # fmt: skip
 
     def recognises(self, state: ThreeStageState, client: int, vector: Array) -> bool:
         """Who comes back sends the local model that it joined with."""
         row = None if state.clustered is None else state.clustered.row_of(client)
         if state.clustered is None or row is None:
             return False
-        return is_same_model(state.clustered.local_models[row], vector)
+        return is_same_model(state.clustered.first_models[row], vector)
 
     def counted(self, before: ThreeStageState, after: ThreeStageState, clients: Labels) -> Mask:
         """Nobody who is in quarantine or excluded, and no reply that failed the check."""
@@ -297,12 +347,20 @@ class ThreeStage(AlgorithmBase[ThreeStageState]):
         rows, now = np.searchsorted(after.clustered.clients, clients), after.clustered.standing
         if before.clustered is None:
             return now.counts[rows]
+        if before.clustered.common is not after.clustered.common:  # everybody's
+            return np.ones(len(clients), dtype=bool)
         then = before.clustered.standing
         return (then.counts & (now.strikes <= then.strikes))[rows]
 
     def findings(self, state: ThreeStageState) -> Clustered | None:
         """Clusters, balls and what is held against whom."""
         return state.clustered
+
+
+def _origin(state: ThreeStageState) -> Array:
+    """The model that clients were clustered from."""
+    known = state.clustered
+    return state.initial if known is None or known.origin is None else known.origin
 
 
 def _uneven(weights: Array | None, rows: Labels) -> Array | None:

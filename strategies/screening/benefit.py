@@ -18,6 +18,8 @@ from tagma.arrays import Array, Labels
 
 LIMIT = 0.35
 """Of the median cosine: with planted clusters it was below .15, with rare classes above .65."""
+CLEAR = 0.8
+"""Above this clusters do not help; between the two they may, beside what else clients differ by."""
 _FEWEST = 4
 """Fewer clients that trained on both halves say nothing."""
 

@@ -28,6 +28,8 @@ from tagma.strategies.screening.second_choice import SecondChoice
 
 _EVIDENCE = 3
 """Replies in a row that end a quarantine."""
+_CLUSTERINGS = 2
+"""Clusterings in a row that end one, where clients are clustered again."""
 _MOST_STRIKES = 5
 """More are not held against a client."""
 _JUDGES = 5
@@ -57,6 +59,16 @@ class Standing:
     def counts(self) -> Mask:
         """Clients whose replies are used."""
         return ~(self.quarantined | self.excluded)
+
+    def after_clustering(self, trimmed: Mask, there: Mask) -> "Standing":
+        """The same after clients were clustered anew; who was `there` is `trimmed` or is not.
+
+        Who was in quarantine leaves it when it has been within a cluster twice in a row.
+        """
+        evidence = np.where(there & self.quarantined & ~trimmed, self.evidence + 1, 0)
+        evidence = np.where(there, evidence, self.evidence)
+        stays = self.quarantined & (evidence < _CLUSTERINGS)
+        return replace(self, quarantined=stays | (there & trimmed), evidence=evidence)
 
     def with_newcomer(self, row: int, *, quarantined: bool) -> "Standing":
         """The same with one more client, which has not replied yet, before that row."""

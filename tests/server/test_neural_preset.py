@@ -71,6 +71,34 @@ def test_clients_with_few_classes_each_get_one_model_on_every_engine(tmp_path):
     assert found[0]["accuracy"]["mean"] == pytest.approx(found[1]["accuracy"]["mean"], abs=0.01)
 
 
+def test_where_clusters_may_help_there_is_one_model_beside_them_on_every_engine(tmp_path):
+    skewed = ["task.split=dirichlet", "task.alpha=3", "task.clients=32", "solver.epochs=20"]
+    own = ["preset=tagma", "task=rotated_digits", *skewed, "rounds=6", "attack=none"]
+    found = []
+    for engine in ("vectorised", "inprocess"):
+        settings = compose([*own, "evaluate_every=0", "oracle=false", f"engine={engine}"])
+        run_here(settings, tmp_path / engine, lambda event: None)
+        found.append(read_metrics(tmp_path / engine))
+    assert [metrics["clustering"]["chosen"] for metrics in found] == ["both"] * 2
+    assert found[0]["accuracy"]["mean"] == pytest.approx(found[1]["accuracy"]["mean"], abs=0.01)
+    assert found[0]["ari"] == found[1]["ari"] == 1
+    assert not any(metrics["replies"]["kept"] for metrics in found)
+    one = compose([*own, "evaluate_every=0", "oracle=false", "personalise.choose=false"])
+    run_here(one, tmp_path / "one", lambda event: None)
+    alone = read_metrics(tmp_path / "one")
+    assert alone["clustering"]["chosen"] == "one model"
+    assert found[0]["accuracy"]["mean"] > alone["accuracy"]["mean"] + 0.03
+
+
+def test_clusters_that_one_pass_did_not_show_are_found_later_and_again_after_a_resume(tmp_path):
+    own = ["task=rotated_digits", "solver.epochs=1", "rounds=8", "strategy.recluster=4", "seed=300"]
+    settings = compose(["preset=tagma", *own, "attack=none", "evaluate_every=0", "oracle=false"])
+    run_here(settings, tmp_path, lambda event: None)
+    metrics = read_metrics(tmp_path)
+    assert metrics["ari"] == 1
+    assert len(metrics["clusters"]) == 4
+
+
 SAID = [
     "clustering=density", "aggregation=mean", "strategy.quarantine=true",
     "strategy.reply_check=true", "strategy.spectral_filter=true", "strategy.confined=true",

@@ -281,6 +281,24 @@ def test_steps_of_a_clients_own_are_the_same(overrides, tmp_path):
     assert scores["personalised_loss"]["value"] != scores["loss"]["value"]
 
 
+CHOICES = (
+    [*DIGITS, "strategy=ifca", "strategy.k=3", "attack=label_flip", "personalise.steps=2"],
+    [*THREE, "task.samples=100", "attack=poisoned_regression", "evaluate_every=2"],
+    [*NORMALISED, "strategy=ifca", "strategy.k=2", "attack=none"],
+)
+
+
+@pytest.mark.parametrize("overrides", CHOICES, ids=["batches", "quadratic", "buffers"])
+def test_the_model_that_clients_use_is_the_same(overrides, tmp_path):
+    assert_engines_agree(tmp_path, [*overrides, "personalise.choose=true"], 1e-5)
+    used = []
+    for engine in ("v", "i"):
+        with (tmp_path / engine / "clusters.csv").open() as file:
+            used.append([row["used"] for row in csv.DictReader(file)])
+    assert used[0] == used[1]
+    assert len(set(used[0])) > 1
+
+
 def test_a_run_is_interrupted_and_resumed_to_the_same_bytes(tmp_path, monkeypatch):
     overrides = [*THREE, "attack=alie", "engine=vectorised"]
     assert tagma("run", *overrides, "hydra.run.dir=whole", cwd=tmp_path).returncode == 0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tagma.exchange import CHOICE
 from tagma.server.results.score_choice import scores_of
 from tagma.server.results.scores import EstimationError, Seen, ServedError
 from tagma.settings import compose
@@ -15,16 +16,31 @@ ROOT = np.sqrt(2)
 INITIAL = np.array([0.0, 4.0])
 
 
-def served(models, which, *, clients=(0, 1, 2, 3), true=(0, 0, 1, 1), byzantine=(False,) * 4):
+def served(
+    models, which, *, clients=(0, 1, 2, 3), true=(0, 0, 1, 1), byzantine=(False,) * 4, chose=None
+):
+    told = {client: {CHOICE: row} for client, row in (chose or {}).items()}
     seen = Seen(
         np.array(clients), np.array(models), np.array(which),
-        Truth(labels=np.array(true), centres=np.array([FIRST, SECOND])), np.array(byzantine), {},
+        Truth(labels=np.array(true), centres=np.array([FIRST, SECOND])), np.array(byzantine), told,
     )  # fmt: skip
     return ServedError(INITIAL)(seen), EstimationError()(seen)
 
 
 def test_whoever_is_served_its_own_centre_has_no_error():
     assert served([SECOND, FIRST], [1, 1, 0, 0]) == (0.0, 0.0)
+
+
+def test_who_uses_a_right_model_has_no_error_in_a_wrong_cluster():
+    wrong = [0, 1, 1, 1]
+    assert served([FIRST, SECOND], wrong)[0] > 0
+    assert served([FIRST, SECOND], wrong, chose={0: 0.0, 1: 0.0, 2: 1.0, 3: 1.0})[0] == 0
+
+
+@pytest.mark.parametrize("said", [0.5, -1.0, 2.0, 1e150])
+def test_a_model_that_is_none_is_not_used(said):
+    right = [0, 0, 1, 1]
+    assert served([FIRST, SECOND], right, chose={0: said})[0] == 0
 
 
 def test_a_perfect_model_that_goes_to_the_wrong_clients_is_a_served_error():
