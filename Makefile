@@ -9,8 +9,8 @@ ARGS ?=
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 ROOMS := attacks bench client conf launch report server strategies tasks
 
-.PHONY: run bench quick test full lint types unit documented demo demo-down demo-renew test-compose lock sbom audit \
-	clean help
+.PHONY: run bench quick test full lint types unit documented docs coverage dist demo demo-down demo-renew test-compose \
+	lock sbom audit clean help
 
 help:   ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,17 @@ unit: $(VENV)/.installed-dev   ## all tests
 documented: $(VENV)/.installed-dev   ## every command of the docs that is quick, and chaos
 	$(PYTEST) -m full $(ARGS)
 
+docs: $(VENV)/.installed-docs .types   ## the site of the documentation, in build/site; a dead link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+coverage: $(VENV)/.installed-dev   ## lines that the quick tests reach; below the floor in pyproject.toml it fails
+	$(PYTEST) -m "not multiprocess and not browser and not slow and not full" --cov --cov-report=term:skip-covered $(ARGS)
+
+dist: $(VENV)/.installed $(TOOLS)/.installed   ## wheel and sdist in dist/, checked
+	rm -rf dist build/lib build/bdist.*
+	$(TOOLS)/bin/python -m build --outdir dist .
+	$(TOOLS)/bin/twine check --strict dist/*
+
 demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker with Compose
 	@docker/demo.sh
 
@@ -71,7 +82,7 @@ audit:   ## known vulnerabilities of the versions in constraints.txt, where advi
 	@.ci/audit $(ARGS)
 
 clean:   ## remove everything that was made
-	rm -rf $(VENV) $(TOOLS) sbom.json .types build *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) sbom.json .types build dist .coverage *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -89,4 +100,8 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	@touch $@

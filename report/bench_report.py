@@ -23,7 +23,7 @@ from tagma.report.figure_files import Sheet, write_sheets
 from tagma.report.folder_files import write_page
 from tagma.report.leaderboard import RankedDefence, leaderboard
 from tagma.report.line_chart import line_look
-from tagma.report.number_format import shown
+from tagma.report.number_format import percent, shown
 from tagma.report.run_figures import picture_keys
 from tagma.report.seed_swaps import LEAST_SEEDS
 from tagma.report.templating import templates
@@ -77,6 +77,7 @@ def _write(bench: Bench, figures: Path, pdf: bool) -> str:
             under_words=bench_headline.under_words,
             least_seeds=LEAST_SEEDS,
             interval_words=bench_headline.interval_words,
+            percent=percent,
             metric=metric_name(bench),
             defence_look=line_look,
             shown=shown,

@@ -56,8 +56,9 @@ def principal_plane(vectors: Array) -> tuple[Array, Array]:
 
 def _upright(plane: Array) -> Array:
     """The same with the largest entry of each direction positive."""
-    largest = plane[np.arange(2), np.abs(plane).argmax(axis=1)]
-    plane *= np.where(largest < 0, -1, 1)[:, None]
+    for row in plane:
+        if -row.min() > row.max():
+            row *= -1
     return plane
 
 
@@ -79,9 +80,13 @@ def _plane_of_few(vectors: Array, origin: Array, shrunk: Array) -> Array:
     plane = np.zeros((2, d))
     for columns, block in blocks():
         plane[: strongest.shape[1], columns] = strongest.T @ block
-    lengths = np.sqrt(np.einsum("ij,ij->i", plane, plane))[:, None]
-    known = lengths > _ROUNDING * lengths[0]  # a second direction of vectors on a line is rounding
-    return np.where(known, plane / np.where(known, lengths, 1), 0)
+    lengths = [float(np.sqrt(row @ row)) for row in plane]
+    for row, length in zip(plane, lengths, strict=True):
+        if length > _ROUNDING * lengths[0]:
+            row /= length
+        else:  # the second direction of vectors on a line is rounding
+            row[:] = 0
+    return plane
 
 
 def places_on(plane: Array, origin: Array, vectors: Array) -> Array:
