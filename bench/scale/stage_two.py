@@ -20,7 +20,7 @@ _ABOUT = """Stage II beside scikit-learn's clusterings, on the same points: CPU 
 Points are normal around centres that are 10 deviations from the middle; a fifth are Byzantine, of
 five times the noise. The others but density are told how many clusters there are. Fails unless
 density finds as many as there are and no honest point is in the wrong one.
-  tagma bench stage_two
+  tagma bench stage_two                                 minutes
   tagma bench stage_two --clients 1000 --clusters 10"""
 
 _DISTANCE, _NOISE, _SHARE = 10.0, 5.0, 0.2
