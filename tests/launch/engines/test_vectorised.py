@@ -294,7 +294,7 @@ WRONG = ("strategy=ifca", f"strategy._target_={__name__}.Misplaced", "strategy.k
 CHOICES = (
     [*DIGITS, *WRONG, "task.clusters=2", "attack=label_flip", "personalise.steps=2"],
     [*FEDERATION, *WRONG, "task.clusters=2", "attack=poisoned_regression"],
-    [*NORMALISED, *WRONG, "attack=none"],
+    [*NORMALISED, *WRONG, "attack=none", "training.epochs=80"],
 )
 
 
