@@ -9,8 +9,8 @@ ARGS ?=
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 ROOMS := attacks bench client conf launch report server strategies tasks
 
-.PHONY: run bench quick test full lint types unit documented demo demo-down demo-renew test-compose lock sbom audit \
-	clean help
+.PHONY: run bench quick test full lint types unit documented docs coverage dist test-compose lock sbom audit clean help \
+	demo demo-attack demo-honest demo-kill demo-cut demo-back demo-join demo-down demo-renew
 
 help:   ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -46,8 +46,37 @@ unit: $(VENV)/.installed-dev   ## all tests
 documented: $(VENV)/.installed-dev   ## every command of the docs that is quick, and chaos
 	$(PYTEST) -m full $(ARGS)
 
-demo:   ## a federation of containers, two of six nodes Byzantine; needs Docker with Compose
-	@docker/demo.sh
+docs: $(VENV)/.installed-docs .types   ## the site of the documentation, in build/site; a dead link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+coverage: $(VENV)/.installed-dev   ## lines that the quick tests reach; below the floor in pyproject.toml it fails
+	$(PYTEST) -m "not multiprocess and not browser and not slow and not full" --cov --cov-report=term:skip-covered $(ARGS)
+
+dist: $(VENV)/.installed $(TOOLS)/.installed   ## wheel and sdist in dist/, checked
+	rm -rf dist build/lib build/bdist.*
+	$(TOOLS)/bin/python -m build --outdir dist .
+	$(TOOLS)/bin/twine check --strict dist/*
+
+demo:   ## a federation of containers and its page; NODES=20, TASK=rotated_digits; needs Docker with Compose
+	@NODES=$(NODES) TASK=$(TASK) ARGS="$(ARGS)" docker/demo.sh
+
+demo-attack:   ## NODE=5 ATTACK=sign_flip: a node of the demo turns Byzantine
+	@NODE=$(NODE) ATTACK=$(ATTACK) docker/demo.sh attack
+
+demo-honest:   ## NODE=5: it is honest again
+	@NODE=$(NODE) docker/demo.sh honest
+
+demo-kill:   ## NODE=3: it dies
+	@NODE=$(NODE) docker/demo.sh kill
+
+demo-cut:   ## NODE=2: its network is cut
+	@NODE=$(NODE) docker/demo.sh cut
+
+demo-back:   ## NODE=3: it comes back from either
+	@NODE=$(NODE) docker/demo.sh back
+
+demo-join:   ## the late node comes
+	@docker/demo.sh join
 
 demo-down:   ## take the demo's containers, keys and results away
 	@docker/demo.sh down
@@ -71,7 +100,7 @@ audit:   ## known vulnerabilities of the versions in constraints.txt, where advi
 	@.ci/audit $(ARGS)
 
 clean:   ## remove everything that was made
-	rm -rf $(VENV) $(TOOLS) sbom.json .types build *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) sbom.json .types build dist .coverage *.egg-info outputs .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -89,4 +118,8 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	@touch $@

@@ -205,6 +205,12 @@ def _phases(
     return (*first, *_phases(key, following, overrides, earliest=max(2, start), latest=stop))
 
 
+def attack_named(key: str, name: str, settings: Settings) -> Attack:
+    """An attack by its name alone; `key` is where it was named."""
+    config = _resolved(key, name, settings.overrides)
+    return _attack(key, {k: v for k, v in config.items() if k not in (*_WHO, *_WHEN, "later")})
+
+
 def _attack(key: str, config: Mapping[str, Any]) -> Attack:
     if TARGET not in config:
         raise SettingError(key, dict(config), f"names no attack: set name or {TARGET}")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
@@ -9,6 +10,7 @@ from flwr.clientapp.typing import ClientAppCallable
 
 from tagma.arrays import Array
 from tagma.attacks.adversary import adversary_of
+from tagma.attacks.attack_file import KEY, squad_named, word_in
 from tagma.attacks.base import LocalAttack, LocalView
 from tagma.attacks.local_forgery import Sent, forged, noted
 from tagma.attacks.schedule import Squad
@@ -107,8 +109,10 @@ def _squad(settings: Settings, context: Context) -> Squad | None:
     """Whether a client lies: as its node's setting `byzantine` says, else by its number.
 
     A node that was started as a Byzantine client, and that the settings do not name, runs the first
-    attack.
+    attack. In a demonstration a file of the node's comes before both.
     """
+    if KEY in context.node_config and (word := word_in(Path(str(context.node_config[KEY])))):
+        return squad_named(word, settings)
     adversary = adversary_of(settings)
     squad = adversary.squad_of(client_number(context))
     if "byzantine" not in context.node_config:

@@ -21,6 +21,12 @@ _BENCHES = {
         "speed.engine_speed",
         "updates per second of the engines, side by side *",
     ),
+    "scale": ("scale.scale_command", "time and memory by clients, coefficients and clusters"),
+    "edges": ("scale.edges", "what is lost behind edge aggregators, and by samples of clients"),
+    "stage_two": (
+        "scale.stage_two",
+        "stage II beside scikit-learn's clusterings on the same points: CPU time *",
+    ),
     "long_runs": ("speed.long_runs", "many rounds on arrays and with messages: CPU time *"),
     "training": ("speed.training_speed", "local training, together and one by one: CPU time *"),
     "workers": ("speed.worker_speed", "cells of a grid per second, with one worker and with two *"),

@@ -35,7 +35,7 @@ _THAT_COMPUTE = (
     "launch/engines/array_rounds.py", "launch/oracle_run.py",
 )  # fmt: skip
 """Packages and modules whose code decides what a run's result is, beside the package's own."""
-_WITHOUT_EFFECT = ("overrides", "output", "resume", "checkpoint_every")
+_WITHOUT_EFFECT = ("overrides", "output", "resume", "checkpoint_every", "live", "pause")
 
 
 def config_of_run(settings: Mapping[str, Any]) -> str:

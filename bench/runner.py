@@ -53,6 +53,8 @@ class Counts:
 
 
 Progress = Callable[[Counts], None]
+OnCell = Callable[[str, Ended | None], None]
+"""Is told a cell's key, and its end when it is over."""
 
 
 def run_cells(
@@ -61,14 +63,15 @@ def run_cells(
     *,
     workers: int | Workers,
     progress: Progress,
+    on_cell: OnCell = lambda key, end: None,
 ) -> list[Outcome]:
     """The outcomes of all cells, in their order; only those without a kept result are run.
 
     `workers` are ready ones, which are left to the caller to close, or the number of local
-    processes.
+    processes. `on_cell` is told of every cell that begins, and that is over.
     """
     pool = LocalWorkers(workers, folder) if isinstance(workers, int) else workers
-    work = _Work(folder, progress)
+    work = _Work(folder, progress, on_cell)
     try:
         return work.through(cells, pool)
     finally:
@@ -81,6 +84,7 @@ def run_cells(
 class _Work:
     folder: Path
     progress: Progress
+    on_cell: OnCell
     ends: dict[str, Ended] = field(default_factory=dict)
     running: set[str] = field(default_factory=set)
     kept: int = 0
@@ -101,6 +105,7 @@ class _Work:
             self._start(waiting, missing, pool)
             for end in pool.ended(_PATIENCE) if self.running else self._pause():
                 self.ends[end.key] = end
+                self.on_cell(end.key, end)
                 self.running.discard(end.key)
                 self.claims.drop(end.key)
             self.claims.renew()
@@ -121,12 +126,14 @@ class _Work:
             else:
                 pool.start(key, cells[key])
                 self.running.add(key)
+                self.on_cell(key, None)
 
     def _kept(self, key: str, cell: Cell) -> bool:
         result = read_result(self.folder, key)
         if result is None or not cell.whole(result):
             return False
         self.ends[key] = Ended(key, result, None)
+        self.on_cell(key, self.ends[key])
         return True
 
     def _tell(self, keys: Sequence[str]) -> None:

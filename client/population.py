@@ -2,7 +2,8 @@
 
 One population serves all runs of its task in a process: cells of a grid that differ in attack or
 defence only share its data and local models. Clients are kept in chunks, so that no array grows
-with their number; data that do not fit into memory together are made anew for every round.
+with their number; data that do not fit into memory together are made anew for every round, test
+examples of many clients whenever they are needed.
 """
 
 import json
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from typing import cast
 
 import numpy as np
+import psutil
 
 from tagma.arrays import Array
 from tagma.client.stacked_examples import StackedExamples
@@ -23,6 +25,8 @@ _CHUNK = 256 * 2**20
 """Bytes of examples that are stacked together."""
 _LIMIT = 2**30
 """Bytes of examples up to which they, the test examples and what is computed from them are kept."""
+_MOST = 8 * 2**30
+"""Bytes of examples up to which they are kept alone, if that is no more than half of the memory."""
 _LOOKED_AT = 16
 """Clients whose data are looked at to see how large they are."""
 
@@ -40,8 +44,11 @@ class Population:
             for first in range(0, task.clients, size)
         ]
         """The clients of every chunk."""
-        self.keeps = self._bytes * task.clients <= _LIMIT
-        """Whether data are made once."""
+        whole = self._bytes * task.clients
+        self.small = whole <= _LIMIT
+        """Whether test examples are made once, and training examples may be held twice."""
+        self.keeps = self.small or whole <= min(_MOST, psutil.virtual_memory().available // 2)
+        """Whether training examples are made once."""
         self._examples: dict[int, StackedExamples] = {}
         self._tests: dict[int, Data] = {}
         self._local_models: dict[str, dict[int, Array]] = {}
@@ -51,7 +58,7 @@ class Population:
         found = self._examples.get(chunk)
         if found is None:
             data = [self.task.train(client) for client in self.chunks[chunk].tolist()]
-            found = StackedExamples(cast(Stackable, self.task), data)
+            found = StackedExamples(cast(Stackable, self.task), data, twice=self.small)
             if self.keeps:
                 self._examples[chunk] = found
         return found
@@ -68,7 +75,7 @@ class Population:
         data = self._tests.get(client)
         if data is None:
             data = self.task.test(client)
-            if self.keeps:
+            if self.small:
                 self._tests[client] = data
         return data
 

@@ -170,7 +170,7 @@ class StackedClients:
         known: dict[tuple[int, int], dict[str, float] | None] = {}
         for client, row in zip(request.clients.tolist(), request.which.tolist(), strict=True):
             data = self._population.test(client)
-            key = row, id(data) if self._population.keeps else client
+            key = row, id(data) if self._population.small else client
             if key not in known:
                 known[key] = None
                 with suppress(Exception):  # a client may fail in any way

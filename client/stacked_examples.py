@@ -5,7 +5,7 @@ of all examples come from Gram matrices that are computed once (`tagma.tasks.lea
 else from the examples themselves (`tagma.tasks.stack`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -16,9 +16,16 @@ from tagma.tasks.smoothness import smoothness
 from tagma.tasks.stack import Stack, Stackable
 from tagma.tasks.task import Data, layout_of
 
+_BLOCK = 16 * 2**20
+"""Bytes of examples that are stacked at a time where they are not kept so."""
+
 
 class StackedExamples:
-    """What clients have to train on; rows are clients."""
+    """What clients have to train on; rows are clients.
+
+    Examples that are stacked are held twice. Without `twice` they are stacked anew whenever they
+    are needed, some clients at a time, and Gram matrices are not held beside them.
+    """
 
     def __init__(
         self,
@@ -26,9 +33,11 @@ class StackedExamples:
         data: Sequence[Data],
         quadratics: Quadratics | None = None,
         *,
+        twice: bool = True,
         smoothness: Callable[[], Array] | None = None,
     ) -> None:
         self.data = data
+        self._twice = twice
         self._task = task
         self._given = quadratics
         self._smoothness = smoothness
@@ -49,6 +58,8 @@ class StackedExamples:
     @cached_property
     def quadratics(self) -> Quadratics | None:
         """What the gradients of quadratic losses need; None where they need the examples."""
+        if not self._twice:
+            return None
         return self._given or quadratics_of(self._task, self.data)
 
     @cached_property
@@ -63,12 +74,14 @@ class StackedExamples:
 
         Of all examples, or of the batch whose rows `order` names, shape (m, b), -1 for padding.
         """
-        if order is not None:
-            return self._task.gradients(models, self.stack.batch(order))
-        if self.quadratics is not None:
+        if order is None and self.quadratics is not None:
             return self.quadratics.gradients(models)
-        found = self._task.gradients(models, self.stack)
-        for row in self._without_examples:
+        parts = [
+            self._task.gradients(models[rows], stack if order is None else stack.batch(order[rows]))
+            for rows, stack in self._stacks()
+        ]
+        found = np.concatenate(parts) if len(parts) > 1 else parts[0]
+        for row in self._without_examples if order is None else ():
             found[row] = self._task.gradient(models[row], self.data[row])
         return found
 
@@ -76,10 +89,22 @@ class StackedExamples:
         """Every client's loss at its own model, shape (m,)."""
         if self.quadratics is not None:
             return self.quadratics.losses(models)
-        found = self._task.losses(models, self.stack)
+        parts = [self._task.losses(models[rows], stack) for rows, stack in self._stacks()]
+        found = np.concatenate(parts) if len(parts) > 1 else parts[0]
         for row in self._without_examples:
             found[row] = self._task.loss(models[row], self.data[row])
         return found
+
+    def _stacks(self) -> Iterator[tuple[slice, Stack]]:
+        """All clients, stacked together or some at a time."""
+        if self._twice:
+            yield slice(None), self.stack
+            return
+        one = max(1, self.data[0].inputs[:1].nbytes)
+        size = max(1, _BLOCK // (one * max(1, int(self.counts.max()))))
+        for first in range(0, len(self), size):
+            rows = slice(first, first + size)
+            yield rows, Stack.of(self.data[rows], layout_of(self._task).dtype)
 
     @cached_property
     def _without_examples(self) -> list[int]:
@@ -93,8 +118,9 @@ class StackedExamples:
             return self
         quadratics = None if self.quadratics is None else self.quadratics.take(rows)
         chosen = StackedExamples(
-            self._task, data, quadratics, smoothness=lambda: self.smoothness[rows]
-        )
+            self._task, data, quadratics, twice=self._twice,
+            smoothness=lambda: self.smoothness[rows],
+        )  # fmt: skip
         if "stack" in vars(self):
             vars(chosen)["stack"] = self.stack.take(rows)
         return chosen
@@ -112,4 +138,6 @@ class StackedExamples:
             found[list(changed)] = [smoothness(self._task, own) for own in changed.values()]
             return found
 
-        return StackedExamples(self._task, data, quadratics, smoothness=smoothness_of_all)
+        return StackedExamples(
+            self._task, data, quadratics, twice=self._twice, smoothness=smoothness_of_all
+        )

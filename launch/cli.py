@@ -17,6 +17,7 @@ _HELP = f"""Tagma {__version__}: federated learning in unknown clusters, with By
 
   tagma run [overrides]       one federation, from local models to a report
   tagma resume FOLDER         go on with a run that broke off
+  tagma watch FOLDER          a page that shows a run while it goes on
   tagma compare [overrides]   the same federation three ways: not robust, the paper's, ours
   tagma assign FOLDER DATA    the cluster and model of a client that was not there
   tagma predict FOLDER DATA   what a cluster's model says of new examples
@@ -37,6 +38,7 @@ Mistakes are reported in one line; --debug (or HYDRA_FULL_ERROR=1) shows where t
 _COMMANDS = {
     "run": "tagma.launch.run",
     "resume": "tagma.launch.resume",
+    "watch": "tagma.launch.watch.watch_command",
     "compare": "tagma.launch.compare",
     "assign": "tagma.launch.assign",
     "predict": "tagma.launch.predict",
@@ -54,7 +56,7 @@ _COMMANDS = {
 }
 
 
-_ON_FOLDERS = ("resume", "assign", "predict", "export", "report")
+_ON_FOLDERS = ("resume", "watch", "assign", "predict", "export", "report")
 """These import nothing from the working folder, which may be somebody else's, without --trust."""
 _COMPLETION = ("-sc", "--shell-completion")
 

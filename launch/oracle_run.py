@@ -16,7 +16,7 @@ from tagma.tasks.task import true_clusters
 from tagma.tasks.task_choice import task_of
 
 WITHOUT = "without_attack"
-_INSTEAD = ("strategy=oracle", "checkpoint_every=0", "resume=false")
+_INSTEAD = ("strategy=oracle", "checkpoint_every=0", "resume=false", "pause=0")
 
 
 def with_oracle(settings: Settings, metrics: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.training import training_of
 from tagma.environment import environment
 from tagma.errors import TagmaError
+from tagma.escaping import one_line
 from tagma.launch.command_line import run_arguments
 from tagma.launch.console import say, warn
 from tagma.launch.multirun_summary import EndedRun, show_summary
@@ -29,9 +30,12 @@ from tagma.launch.progress_bar import Progress, ProgressBar
 from tagma.launch.summary_table import print_summary
 from tagma.launch.sweep_folder import SWEEP, Refused
 from tagma.launch.tracking.tracker import tracked
+from tagma.launch.watch.watch_command import live_page
 from tagma.override import with_new_settings
 from tagma.plugins import build
 from tagma.report import write_run_report
+from tagma.report.run_headline import verdict
+from tagma.report.run_reading import read_run
 from tagma.run_log import opened_log
 from tagma.server.checkpoint import can_be_resumed, remove_checkpoints
 from tagma.server.folder_lock import claimed
@@ -160,6 +164,7 @@ def run_and_show(settings: Settings, folder: Path) -> None:
             warn(f"the run broke off; go on from its last round with: {resume} {folder}")
         raise
     print_summary(read_metrics(folder))
+    say(one_line(verdict(read_run(folder))))
     say(f"report: {folder / 'report.html'}")
 
 
@@ -187,9 +192,10 @@ def run(
     engine = build("engine", settings.choice("engine"), clients=task_of(settings).clients)
     tracker = build("tracking", settings.choice("tracking"))
     with tracked(tracker, settings, folder) as tracking:
-        with progress or ProgressBar("rounds") as shown:
-            engine(settings, folder, both(shown.round, tracking.round))
-        metrics = conclude(settings, folder)
+        with live_page(folder, shown=settings.live):
+            with progress or ProgressBar("rounds") as shown:
+                engine(settings, folder, both(shown.round, tracking.round))
+            metrics = conclude(settings, folder)
         tracking.end(metrics)
     for warning in metrics["warnings"]:
         if warning not in before:

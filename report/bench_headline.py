@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tagma.report.bench_data import ALL, Bench
 from tagma.report.bench_figures import metric_name
@@ -155,7 +155,7 @@ def _success_words(one: RankedDefence) -> str:
     return "" if one.success is None else f"; success up to {percent(one.success.value)}"
 
 
-def interval_words(one: Interval) -> str:
+def interval_words(one: Interval, words: Callable[[float], str] = shown) -> str:
     """From where to where; infinity where runs diverged."""
-    low, high = ("∞" if math.isinf(end) else shown(end) for end in (one.low, one.high))
+    low, high = ("∞" if math.isinf(end) else words(end) for end in (one.low, one.high))
     return f"{low} to {high}"

@@ -23,7 +23,7 @@ from tagma.report.figure_files import Sheet, write_sheets
 from tagma.report.folder_files import write_page
 from tagma.report.leaderboard import RankedDefence, leaderboard
 from tagma.report.line_chart import line_look
-from tagma.report.number_format import shown
+from tagma.report.number_format import percent, shown
 from tagma.report.run_figures import picture_keys
 from tagma.report.seed_swaps import LEAST_SEEDS
 from tagma.report.templating import templates
@@ -37,6 +37,11 @@ def write_bench_report(folder: Path, *, pdf: bool = False) -> Path:
     paper, too.
     """
     return write_page(folder, _write(read_bench(folder), folder / "figures", pdf))
+
+
+def bench_page(folder: Path) -> str:
+    """The same page, and nothing is written."""
+    return _write(read_bench(folder), None, False)
 
 
 def bench_sheets(bench: Bench) -> dict[str, Sheet]:
@@ -55,14 +60,18 @@ def _main_sheets(bench: Bench, standings: Sequence[RankedDefence]) -> dict[str, 
     }
 
 
-def _write(bench: Bench, figures: Path, pdf: bool) -> str:
-    """The page; the figures are written on the way. Everything that came from a file is escaped."""
+def _write(bench: Bench, figures: Path | None, pdf: bool) -> str:
+    """The page; figures are written on the way, if a folder for them is given.
+
+    Everything that came from a file is escaped.
+    """
     standings = leaderboard(bench)
     pictures, unreadable = worst_cases(bench, standings)
     sheets = _main_sheets(bench, standings)
     sweeps = sweep_sheets(bench)
     drawn = [*sheets.values(), *sweeps, *(place.sheet for place in pictures)]
-    write_sheets(figures, [sheet for sheet in drawn if sheet is not None], OURS, pdf=pdf)
+    if figures is not None:
+        write_sheets(figures, [sheet for sheet in drawn if sheet is not None], OURS, pdf=pdf)
     return (
         templates()
         .get_template("bench.html.md")
@@ -77,6 +86,7 @@ def _write(bench: Bench, figures: Path, pdf: bool) -> str:
             under_words=bench_headline.under_words,
             least_seeds=LEAST_SEEDS,
             interval_words=bench_headline.interval_words,
+            percent=percent,
             metric=metric_name(bench),
             defence_look=line_look,
             shown=shown,

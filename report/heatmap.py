@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagma.report.bootstrap import Interval
-from tagma.report.number_format import number
+from tagma.report.number_format import number, power
 from tagma.report.short_labels import LETTER, shorten
 
 WIDE, HIGH = 70, 30
@@ -147,7 +147,10 @@ def _tile(x: int, y: int, value: TileValue | None, bad: Callable[[float], float]
 
 def short(value: float) -> str:
     """Three digits that fit a tile."""
-    return number(value) if value < 1e4 and (value >= 1e-3 or not value) else f"{value:.0e}"
+    if value < 1e4 and (value >= 1e-3 or not value):
+        return number(value)
+    mantissa, exponent = f"{value:.0e}".split("e")
+    return power(mantissa, int(exponent))
 
 
 def ink_on(colour: str) -> str:

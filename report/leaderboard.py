@@ -48,7 +48,7 @@ class RankedDefence:
     left_out: tuple[str, ...]
     """Conditions without a result of any defence: they count for nobody."""
     misclustering: float | None
-    """The largest mean over seeds."""
+    """The mean over seeds under the condition that does most harm."""
     times_reference: float | None
     """How many times the metric without Byzantine clients, in the worst condition."""
     success: Interval | None
@@ -197,7 +197,7 @@ def _standing(
         lacking=sample.lacking,
         missing=tuple(condition for condition, mean in means.items() if np.isnan(mean)),
         left_out=left_out,
-        misclustering=_worst_share(bench, cells),
+        misclustering=_misclustering(bench, cells, worst),
         times_reference=_times_reference(bench, cells, worst, there),
         success=_worst_rate(bench, cells, conditions, "attack_success"),
         false_positive=_worst_rate(bench, cells, conditions, "false_positive"),
@@ -234,9 +234,7 @@ def _median_cpu(cells: Sequence[BenchCell]) -> float | None:
     return float(np.median(seconds)) if seconds else None
 
 
-def _worst_share(bench: Bench, cells: Sequence[BenchCell]) -> float | None:
-    shares: dict[str, list[float]] = {}
-    for cell in cells:
-        if "misclustering" in cell.numbers:
-            shares.setdefault(bench.condition(cell), []).append(cell.numbers["misclustering"])
-    return max((float(np.mean(sample)) for sample in shares.values()), default=None)
+def _misclustering(bench: Bench, cells: Sequence[BenchCell], worst: str) -> float | None:
+    under = [cell.numbers for cell in cells if bench.condition(cell) == worst]
+    shares = [numbers["misclustering"] for numbers in under if "misclustering" in numbers]
+    return float(np.mean(shares)) if shares else None

@@ -89,6 +89,10 @@ class Cluster:
     """Its clients spread to some sides more than noise explains."""
 
 
+MOST_SHOWN = 5000
+"""Of more clients a page would take too long to open."""
+
+
 @dataclass(frozen=True)
 class ClientRow:
     """One row of `clusters.csv`; `place` is its vector in the picture's plane."""
@@ -152,6 +156,16 @@ class Run:
     """What it was made with, by name."""
     overrides: tuple[str, ...] | None
     config: str | None
+
+    @property
+    def shown(self) -> tuple[ClientRow, ...]:
+        """The clients that are drawn and listed: of very many every so-many-th."""
+        return self.clients[:: self.every]
+
+    @property
+    def every(self) -> int:
+        """Every so-many-th client is shown."""
+        return -(-len(self.clients) // MOST_SHOWN) or 1
 
     @property
     def truth_known(self) -> bool:

@@ -201,7 +201,7 @@ def clients_sheet(
     panels = (picture.found, picture.truth) if picture.truth else (picture.found,)
     rows = tuple(
         (one.name, one.assigned, one.true, *map(_bit, (one.byzantine, one.trimmed)), *one.place)
-        for one in run.clients
+        for one in run.shown
         if one.place is not None
     )
     keys = [Key(*look(k), f"{'' if run.grouped else 'true '}cluster {k}") for k in picture.groups]

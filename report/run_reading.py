@@ -36,6 +36,7 @@ from tagma.report.run_data import (
     Run,
     RunScore,
 )
+from tagma.server.results.detection import SHARES
 from tagma.server.results.scores import ERRORS
 
 _MOST = 2**53
@@ -87,7 +88,7 @@ def _run(folder: Path, metrics: Mapping[str, Any]) -> Run:
         clients=tuple(one if known else replace(one, true=None, byzantine=None) for one in clients),
         centres=_centres(folder / "models.safetensors"),
         rounds=tuple(
-            row | {name: _number(row.get(name)) for name in (*scores, "seconds")}
+            row | {name: _number(row.get(name)) for name in (*scores, *SHARES, "seconds")}
             for row in csv_rows(folder / "history.csv")
         ),
         choices=_choices(metrics.get("settings") or {}),

@@ -19,10 +19,19 @@ def write_run_report(folder: Path, *, pdf: bool = False) -> Path:
     Its figures, and the numbers in them, are also files in `folder/figures/`; with `pdf` for a
     paper, too.
     """
-    run = read_run(folder)
-    figures = draw_run_figures(run)
+    run, figures = _drawn(folder)
     write_sheets(folder / "figures", list(figures.sheets.values()), OURS, pdf=pdf)
     return write_page(folder, _render(run, figures))
+
+
+def run_page(folder: Path) -> str:
+    """The same page, and nothing is written."""
+    return _render(*_drawn(folder))
+
+
+def _drawn(folder: Path) -> tuple[Run, RunFigures]:
+    run = read_run(folder)
+    return run, draw_run_figures(run)
 
 
 def _render(run: Run, figures: RunFigures) -> str:

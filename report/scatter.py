@@ -100,7 +100,7 @@ def draw_picture(run: Run, name: str = "") -> Picture | None:
     if frame is None:
         return None
     plane = _Plane(frame, run, name)
-    placed = [(client, client.place) for client in run.clients if client.place is not None]
+    placed = [(client, client.place) for client in run.shown if client.place is not None]
     outside = _outside(frame, placed)
     if not run.grouped:
         true = {one.true for one in run.clients if one.true is not None and not one.byzantine}
@@ -121,7 +121,7 @@ class _Plane:
     """Marks in pixels; one outside the frame becomes an arrow on its edge, pointing at it."""
 
     def __init__(self, frame: Frame, run: Run, name: str) -> None:
-        clients = len(run.clients)
+        clients = len(run.shown)
         self.frame = frame
         self.name = name
         self.grouped = run.grouped

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,9 +29,9 @@ from tagma.server.rehearsal import rehearsal_of
 from tagma.server.results.events import Observer
 from tagma.server.results.metrics import summarise
 from tagma.server.results.recorder import Recorder
+from tagma.server.results.run_events import RunEvents, kept_lines
 from tagma.server.results.run_folder import (
     History,
-    places_of,
     remove_results,
     write_clusters,
     write_inputs,
@@ -46,6 +47,7 @@ from tagma.strategies.algorithm_run import AlgorithmRun
 from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.strategies.flower import AlgorithmStrategy
 from tagma.strategies.quorum import TooFewAnswers
+from tagma.strategies.round_outcome import Round
 from tagma.tasks.task import layout_of, true_clusters
 from tagma.tasks.task_choice import task_of
 
@@ -63,8 +65,9 @@ def run_federation(
     """Run all rounds on a grid and leave the results in the folder."""
 
     def on_grid(strategy: "AlgorithmStrategy[Any]", plan: RoundsPlan) -> None:
-        _wait_for_nodes(grid, task_of(settings).clients, settings.start_timeout)
-        timeout, patience = settings.round_timeout, settings.start_timeout
+        clients, patience = task_of(settings).clients, settings.start_timeout
+        _wait_for_nodes(grid, clients, patience, plan.on_waiting)
+        timeout = settings.round_timeout
         # In one process nobody comes later who is not there now.
         longest = 0.0 if getattr(grid, "immediate", False) else settings.quorum_timeout
         play(strategy, grid, plan, timeout=timeout, patience=patience, quorum_timeout=longest)
@@ -130,11 +133,17 @@ def conduct(
             first=len(recorder.events) + 1,
             last=rounds,
             evaluates=_evaluates(settings, blind=truth is None or truth.centres is None),
-            on_round=recorder.observe_round,
+            on_round=partial(_end_round, recorder, settings.pause),
             collusion=collusion,
         )
+        before = kept_lines(folder, len(recorder.events)) if recorder.events else []
         remove_results(folder)  # not before the checkpoint was found to be good
         with ExitStack() as files:
+            events = RunEvents(
+                folder, settings, recorder, strategy,
+                engine=engine, clients=task.clients, before=before,
+            )  # fmt: skip
+            files.enter_context(closing(events))
             listening.append(files.enter_context(closing(History(folder, scores, recorder.events))))
             listening += observers
             if settings.checkpoint_every and resumable:
@@ -143,18 +152,28 @@ def conduct(
                     after=checkpoint, attack_memory=attack_memory,
                 )  # fmt: skip
                 listening.append(files.enter_context(closing(writer)))
+            listening.append(events)
             try:
-                play_all(strategy, plan)
-            except TooFewAnswers as problem:
-                raise FederationError(f"{problem}; {_how_to_go_on(folder)}") from None
+                play_all(strategy, replace(plan, on_waiting=events.waiting))
+            except BaseException as problem:
+                events.broke(problem)
+                if isinstance(problem, TooFewAnswers):
+                    raise FederationError(f"{problem}; {_how_to_go_on(folder)}") from None
+                raise
         found = strategy.algorithm.findings(strategy.state)
         known = found if isinstance(found, Clustered) else None
-        drawn = places_of(recorder, known)
+        drawn = events.picture(known)
         write_clusters(folder, recorder, known, drawn)
         write_models(folder, strategy.outcome.models, known, drawn, task, strategy.buffers)
         write_inputs(folder, task)
         write_metrics(folder, summarise(settings, recorder, known, engine))
         remove_checkpoints(folder)
+
+
+def _end_round(recorder: Recorder, pause: float, outcome: Round) -> None:
+    recorder.observe_round(outcome)
+    if pause and outcome.number < recorder.rounds:
+        time.sleep(pause)
 
 
 def _how_to_go_on(folder: Path) -> str:
@@ -187,11 +206,16 @@ def _evaluates(settings: Settings, *, blind: bool) -> Callable[[int], bool]:
     return evaluates
 
 
-def _wait_for_nodes(grid: Grid, expected: int, seconds: float) -> None:
+def _wait_for_nodes(
+    grid: Grid, expected: int, seconds: float, tell: Callable[[int, int], None]
+) -> None:
     """Wait until all clients are there; after the time limit, begin with those that are."""
     deadline = time.monotonic() + seconds
-    pause = 0.05
+    pause, before = 0.05, None
     while (present := len(list(grid.get_node_ids()))) < expected:
+        if present != before:
+            tell(present, expected)
+            before = present
         if time.monotonic() >= deadline:
             if not present:
                 raise FederationError(f"no client connected within start_timeout={seconds}")

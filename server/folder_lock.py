@@ -36,6 +36,11 @@ def claimed(folder: Path) -> Iterator[None]:
         yield
 
 
+def seems_claimed(folder: Path) -> bool:
+    """Whether a command holds the folder, for who only reads it; so it seems after `kill -9`."""
+    return (folder / _OF_COMMANDS).exists()
+
+
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
     """Hold the folder for a server; one line of error if another one has it."""

@@ -5,12 +5,12 @@ checkpoint ended, and before every round asks the nodes that have no place yet w
 ones, and after a resume all of them, since node ids may have changed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flwr.app import ArrayRecord, ConfigRecord
+from flwr.app import ArrayRecord, ConfigRecord, Message
 from flwr.serverapp import Grid
 
 from tagma.attacks.attacked_grid import AttackedGrid
@@ -30,6 +30,8 @@ class RoundsPlan:
     evaluates: Callable[[int], bool]
     """Whether every client tries its model after a round."""
     on_round: Callable[[Round], None]
+    on_waiting: Callable[[int, int], None] = lambda present, expected: None
+    """Is told how many clients are there, of how many, before the first round."""
     collusion: Collusion | None = None
     """What Byzantine clients do together."""
 
@@ -58,7 +60,9 @@ def play(
             limit = min(patience, timeout)
             strategy.welcome(grid.send_and_receive(invitations, timeout=limit))
         messages = strategy.configure_train(number, arrays, config, grid)
-        strategy.aggregate_train(number, grid.send_and_receive(messages, timeout=timeout))
+        strategy.aggregate_train(
+            number, _one_by_one(grid.send_and_receive(messages, timeout=timeout))
+        )
 
     def evaluate(number: int) -> None:
         messages = strategy.configure_evaluate(number, arrays, config, grid)
@@ -71,3 +75,12 @@ def play(
             until_enough(strategy, partial(evaluate, number), quorum_timeout)
         strategy.outcome.bytes_received = intake.bytes - received
         plan.on_round(strategy.outcome)
+
+
+def _one_by_one(replies: Iterable[Message]) -> Iterator[Message]:
+    """The replies, none of which is kept when the next is asked for."""
+    waiting = list(replies)
+    del replies
+    waiting.reverse()
+    while waiting:
+        yield waiting.pop()

@@ -7,7 +7,7 @@ from tagma.settings import Settings
 
 MAY_CHANGE = (
     "engine", "rounds", "round_timeout", "quorum", "quorum_timeout", "start_timeout",
-    "checkpoint_every", "oracle", "tracking",
+    "checkpoint_every", "oracle", "tracking", "live", "pause",
 )  # fmt: skip
 """What may be set anew when a run is resumed."""
 _OF_ONE_CALL = ("resume", "output", "overrides")

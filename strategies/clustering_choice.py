@@ -12,7 +12,9 @@ from tagma.errors import SettingError
 from tagma.plugins import build, settings_of
 from tagma.strategies.algorithms.three_stage import ClusterClients
 from tagma.strategies.clustering import Clusterer, Clustering, random_labels
+from tagma.strategies.clustering.edge_cutting import check_pairs, edge_cutting
 from tagma.strategies.clustering.initial_labels import InitialLabels
+from tagma.strategies.clustering.lloyd import check_restarts
 from tagma.strategies.clustering.reduced import reduced
 
 PartlyCorrect = Callable[[int, float], InitialLabels]
@@ -59,6 +61,8 @@ def clustering_of(
     own["k"] = int(own["k"]) + start["extra_clusters"]
     _at_most(clients, "k", own["k"])
     cluster: Clusterer = build("clustering", own)
+    if clients is not None:  # else it is found out when they are there
+        _check_size(cluster, clients, own["k"], start)
     initial = _initial_labels(own["k"], start, seed, partly_correct)
 
     def cluster_clients(numbers: Labels, local_models: Array) -> Clustering:
@@ -86,6 +90,14 @@ def _reduce_settings(*, reduce: Literal["projection"] | None) -> None:
 def _at_most(clients: int | None, key: str, value: int) -> None:
     if clients is not None and value > clients:
         raise SettingError(f"clustering.{key}", value, f"must not exceed task.clients={clients}")
+
+
+def _check_size(cluster: Clusterer, clients: int, k: int, start: Mapping[str, Any]) -> None:
+    """Refuse what would not fit into memory before anybody has computed anything."""
+    if getattr(cluster, "func", None) is edge_cutting:
+        check_pairs(clients)
+    else:
+        check_restarts(clients, k, start["restarts"] if start["init"] == "restarts" else 1)
 
 
 def _initial_labels(

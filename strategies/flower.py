@@ -22,7 +22,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 
-from tagma.arrays import Labels
+from tagma.arrays import Array, Labels
 from tagma.exchange import CHOICE, INTRODUCE, NO_MODEL, Replies, Request
 from tagma.strategies.algorithm_run import (
     AlgorithmRun,
@@ -63,6 +63,8 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         self._expected = 0
         self._request: Request | None = None
         self._sent: list[Message] = []
+        self._rows: Array | None = None
+        """Where the vectors of the replies are that came last, until they are learnt from."""
         self._sent_at = 0.0
 
     def invite(self, server_round: int, grid: Grid) -> list[Message]:
@@ -218,6 +220,7 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
     def _begin_round(self, number: int) -> None:
         """A round that is tried again goes on with what is known of it."""
         if self.outcome.number != number:
+            self.outcome.let_go()
             self.outcome, self._silent, self._away = Round(number), [], []
 
     def _count(self, rejections: list[Rejection]) -> None:
@@ -261,16 +264,34 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         """The replies in the order of their clients, as arrays."""
         client_of = client_of or self.clients.of_node
         ordered = sorted((client_of[reply.node], reply) for reply in usable)
-        shape = len(ordered), len(ordered[0][1].vector) if ordered else self.layout.size
         return Replies(
             clients=np.array([client for client, _ in ordered], dtype=np.int64),
-            vectors=np.array([r.vector for _, r in ordered], self.layout.dtype).reshape(shape),
+            vectors=self._below_each_other([reply.vector for _, reply in ordered]),
             examples=np.array([r.examples for _, r in ordered], dtype=np.int64),
             extras={
                 name: np.array([r.extras[name] for _, r in ordered])
                 for name in self.request.expects
             },
         )
+
+    def _below_each_other(self, vectors: list[Array]) -> Array:
+        """The vectors as rows; those that already are, in this order, move up within their array.
+
+        A copy would take as much memory as all replies.
+        """
+        if not vectors:
+            return np.empty((0, self.layout.size), self.layout.dtype)
+        held, self._rows = self._rows, None
+        if held is None or not all(vector.base is held for vector in vectors):
+            return np.array(vectors, self.layout.dtype)
+        places = [(vector.ctypes.data - held.ctypes.data) // held.strides[0] for vector in vectors]
+        if places != sorted(places):
+            return np.array(vectors, self.layout.dtype)
+        rows = held[: len(vectors)]
+        for place, vector in enumerate(vectors):
+            if places[place] != place:
+                rows[place] = vector
+        return rows
 
     def _named(self, rejection: Rejection) -> int | None:
         """The client behind a rejection; a number that another node holds is not believed."""
@@ -294,23 +315,27 @@ class AlgorithmStrategy(AlgorithmRun[S], Strategy):
         return self._sent
 
     def _receive(self, replies: Iterable[Message]) -> tuple[list[Reply], list[Rejection]]:
-        replies = list(replies)
         received_at = perf_counter()
         self.outcome.exchange_seconds += received_at - self._sent_at
-        usable, rejections = self._check(replies)
+        self._rows = None
+        if self.request.work != INTRODUCE:
+            self._rows = np.empty((len(self._sent), self.layout.size), self.layout.dtype)
+        usable, rejections = self._check(replies, self._rows)
         if self.request.work != INTRODUCE:
             self.outcome.bytes_up += len(usable) * self.layout.nbytes
         log_failures(self.outcome.number, rejections)
         self.outcome.aggregation_seconds += perf_counter() - received_at
         return usable, rejections
 
-    def _check(self, replies: Sequence[Message]) -> tuple[list[Reply], list[Rejection]]:
+    def _check(
+        self, replies: Iterable[Message], rows: Array | None = None
+    ) -> tuple[list[Reply], list[Rejection]]:
         layout = None if self.request.work == INTRODUCE else self.layout
         asked = self._asked_nodes()
         away = self.away(self.outcome.number)
         gone = {n: c for n, c in self.clients.of_node.items() if c in away and n in asked.values()}
         usable, rejections = check_replies(
-            asked, replies, layout=layout, expects=self.request.expects
+            asked, replies, layout=layout, expects=self.request.expects, rows=rows
         )
         if not gone:
             return usable, rejections

@@ -93,14 +93,16 @@ def check_replies(
     *,
     layout: Layout | None,
     expects: Mapping[str, Expected],
+    rows: Array | None = None,
 ) -> tuple[list[Reply], list[Rejection]]:
     """Usable replies and rejections, each in the order of node numbers.
 
     `sent` maps the message ids of this exchange to nodes; `layout` is that of the model asked for,
     None for none. An error reply is that of the node that was asked, whoever it names: those for
-    unreachable nodes name a wrong one.
+    unreachable nodes name a wrong one. With `rows`, one for each that was sent and in this order,
+    the vectors are written there, so that no message has to be kept.
     """
-    return _sorted_out(sent, replies, layout, lambda metrics: _told(metrics, expects))
+    return _sorted_out(sent, replies, layout, lambda metrics: _told(metrics, expects), rows)
 
 
 def check_metrics(
@@ -115,9 +117,11 @@ def _sorted_out(
     replies: Iterable[Message],
     layout: Layout | None,
     told: Callable[[Metrics], Told],
+    rows: Array | None = None,
 ) -> tuple[list[Reply], list[Rejection]]:
     answered: dict[int, Reply | Rejection] = {}
     repeated = []
+    place = {} if rows is None else {node: row for row, node in enumerate(sent.values())}
     for message in replies:
         node = sent.get(str(message.metadata.reply_to_message_id))
         source = message.metadata.src_node_id
@@ -126,7 +130,8 @@ def _sorted_out(
         elif node in answered:
             repeated.append(Rejection(node, DUPLICATE))
         else:
-            answered[node] = _check(node, message, layout, told)
+            into = None if rows is None else rows[place[node]]
+            answered[node] = _check(node, message, layout, told, into)
     for node in sent.values():
         answered.setdefault(node, Rejection(node, NO_REPLY))
     outcomes = [answered[node] for node in sorted(answered)]
@@ -136,7 +141,11 @@ def _sorted_out(
 
 
 def _check(
-    node: int, message: Message, layout: Layout | None, told: Callable[[Metrics], Told]
+    node: int,
+    message: Message,
+    layout: Layout | None,
+    told: Callable[[Metrics], Told],
+    into: Array | None = None,
 ) -> Reply | Rejection:
     client = None
     try:
@@ -157,7 +166,7 @@ def _check(
         examples, extras = told(metrics)
         if layout is None:
             return Reply(node, np.empty(0), client, examples, extras)
-        vector, buffers = _arrays(content, layout)
+        vector, buffers = _arrays(content, layout, into)
         return Reply(node, vector, client, examples, extras, buffers)
     except (_Unusable, MalformedArrays) as problem:
         return Rejection(node, str(problem), client)
@@ -177,8 +186,10 @@ def _told(metrics: Metrics, expects: Mapping[str, Expected]) -> Told:
     return examples, {name: _number(metrics, name, wanted) for name, wanted in expects.items()}
 
 
-def _arrays(content: Mapping[str, object], layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
-    vector, buffers = unpack(content[ARRAYS], layout)
+def _arrays(
+    content: Mapping[str, object], layout: Layout, into: Array | None
+) -> tuple[Array, dict[str, NDArray[Any]]]:
+    vector, buffers = unpack(content[ARRAYS], layout, into)
     if not all(map(_is_usable, (vector, *buffers.values()))):
         raise _Unusable(NOT_FINITE)
     return vector, buffers
@@ -188,7 +199,8 @@ def _is_usable(values: NDArray[Any]) -> bool:
     if not values.size or values.dtype.kind != "f":
         return True
     # A NaN or infinity anywhere makes the comparison false.
-    return bool(np.abs(values).max() <= _largest(values.dtype))
+    largest = _largest(values.dtype)
+    return bool(values.max() <= largest and values.min() >= -largest)
 
 
 @lru_cache(maxsize=16)

@@ -1,6 +1,6 @@
 """What one round of any algorithm brought, as results, checkpoints and observers see it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -65,3 +65,9 @@ class Round:
     evaluations_rejected: list[tuple[int | None, str]] = field(default_factory=list)
     """As `rejected`."""
     evaluation_seconds: float = 0.0
+
+    def let_go(self) -> None:
+        """Forget the vectors that came: they take as much memory as those of the next round."""
+        if self.replies is not None:
+            nothing = self.replies.vectors[:, :0].copy()
+            self.replies = replace(self.replies, vectors=nothing)

@@ -100,7 +100,9 @@ class Replies:
         return {name: np.atleast_1d(values[chosen]) for name, values in self.extras.items()}
 
     def only(self, chosen: Mask) -> "Replies":
-        """The replies of some."""
+        """The replies of some; nothing is copied where these are all."""
+        if chosen.all():
+            return self
         return replace(
             self,
             clients=self.clients[chosen],

@@ -90,6 +90,8 @@ class Settings(BaseModel):
     personalise: "Personalise"
     usual: Mapping[str, Any]
     device: Literal["cpu", "cuda", "auto"]
+    live: bool
+    pause: Annotated[float, Ge(0)]
     checkpoint_every: Annotated[int, Ge(0)]
     resume: bool
     output: str | None

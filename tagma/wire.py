@@ -61,8 +61,13 @@ def _array(values: NDArray[Any], part: Part) -> WireArray:
     return numpy_array(part.dtype, part.shape, _header(part.dtype, part.shape) + data)
 
 
-def unpack(record: object, layout: Layout) -> tuple[Array, dict[str, NDArray[Any]]]:
-    """The vector of a record and its buffers; read-only where nothing has to be joined."""
+def unpack(
+    record: object, layout: Layout, into: Array | None = None
+) -> tuple[Array, dict[str, NDArray[Any]]]:
+    """The vector of a record and its buffers; read-only where nothing has to be joined.
+
+    With `into` the vector is written there, and that is it.
+    """
     if not isinstance(record, ArrayRecord):
         raise MalformedArrays("unexpected records")
     arrays = inside(record)
@@ -77,6 +82,9 @@ def unpack(record: object, layout: Layout) -> tuple[Array, dict[str, NDArray[Any
             buffers[part.name] = values.reshape(part.shape)
         else:
             pieces.append(values)
+    if into is not None:
+        np.concatenate(pieces, out=into)
+        return into, buffers
     if len(pieces) == 1:
         return pieces[0], buffers
     return np.concatenate(pieces, dtype=layout.dtype), buffers

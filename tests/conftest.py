@@ -1,7 +1,7 @@
 """Small federations that tests run again and again."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,14 @@ def run_small(tmp_path: Path) -> RunSmall:
         return read_metrics(tmp_path)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, for tests that are marked `IN_BROWSER`."""
+    from tests.chromium import started
+
+    yield from started()
 
 
 @pytest.fixture(scope="session")

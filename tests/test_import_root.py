@@ -64,10 +64,14 @@ def folder_of(package: str) -> Path:
 
 
 def tree() -> list[str]:
-    """The packages that the folders of the checkout hold."""
-    found = [
-        init.parent for room in FOLDERS.values() for init in (ROOT / room).rglob("__init__.py")
-    ]
+    """The packages that the folders of the checkout hold, of code or of data."""
+    kinds = ("__init__.py", "*.yaml", "*.yml", "*.md")
+    found = {
+        file.parent
+        for room in FOLDERS.values()
+        for kind in kinds
+        for file in (ROOT / room).rglob(kind)
+    }
     names = [".".join(folder.relative_to(ROOT).parts) for folder in found]
     return sorted(name if name == "tagma" else f"tagma.{name}" for name in names)
 
@@ -139,7 +143,7 @@ class Installed:
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy, because building leaves files in it."""
-    kept_out = (".*", "outputs", "build", "*.egg-info", "__pycache__", "mlruns")
+    kept_out = (".*", "outputs", "build", "dist", "*.egg-info", "__pycache__", "mlruns")
     copy = tmp_path_factory.mktemp("checkout") / "copy"
     return Path(copytree(ROOT, copy, ignore=ignore_patterns(*kept_out)))
 

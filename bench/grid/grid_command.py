@@ -12,6 +12,7 @@ from tagma.bench.cell_store import cells_folder
 from tagma.bench.federation_cell import FederationCell
 from tagma.bench.grid.expand import GridPoint, expand
 from tagma.bench.grid.gate import Finding, check_findings, findings, gate_table
+from tagma.bench.grid.grid_events import GridEvents
 from tagma.bench.grid.grid_folder import write_results
 from tagma.bench.grid.metric import with_metric
 from tagma.bench.grid.plan import Plan, read_plan
@@ -96,10 +97,14 @@ def run_grid(
     cells = cells_of(points)
     kept = cells_folder(plan.folder, "bench.folder=")
     _prepare_trackers(cells.values())
-    with progress as bar, closing(_workers(plan, kept)) as workers:
+    with (
+        progress as bar,
+        closing(_workers(plan, kept)) as workers,
+        closing(GridEvents(plan, points)) as events,
+    ):
         ends = run_cells(
             list(cells.values()), kept, workers=workers,
-            progress=lambda counts: bar.show(*counts.shown),
+            progress=lambda counts: bar.show(*counts.shown), on_cell=events,
         )  # fmt: skip
     outcomes = dict(zip(cells, ends, strict=True))
     write_results(plan, points, outcomes, command)

@@ -1,10 +1,9 @@
-"""The demo on a real Docker engine: numbers, faults, refusals and round times.
+"""A federation on a real Docker engine: numbers, faults, refusals and round times.
 
 `make test-compose` runs this file if there is an engine. It needs 10 to 20 minutes.
 """
 
 import csv
-import os
 import statistics
 import subprocess
 import time
@@ -59,26 +58,16 @@ def first_columns(lines: list[str]) -> list[list[str]]:
     return [line.split(",")[:5] for line in lines]
 
 
-def test_the_demo_has_the_numbers_of_a_simulation(tmp_path):
-    folder = tmp_path / "demo"
-    done = subprocess.run(
-        ["docker/demo.sh"], cwd=stack.ROOT, capture_output=True, text=True, check=False,
-        env=os.environ | {"DEMO_OUT": str(folder)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "misclustered honest clients" in done.stdout
-    assert (folder / "report.html").is_file()
-    project = f"label=com.docker.compose.project={stack.PROJECT}"
-    assert docker("ps", "-q", "--filter", project) == ""
-    compose("up", "-d")
-    found = read_metrics(folder)
-    expected, clusters = simulated(tmp_path, "rounds=5")
+def test_a_run_has_the_numbers_of_a_simulation(tmp_path):
+    folder = "/results/numbers"
+    run = start(folder, "rounds=5")
+    assert run.wait() == 0, run.text
+    assert "misclustered honest clients" in run.text
+    found, (expected, clusters) = result(folder), simulated(tmp_path, "rounds=5")
     assert found["engine"] == "deployment"
     assert found[ERRORS] == pytest.approx(expected[ERRORS], rel=1e-6)
     assert found["misclustering"] == expected["misclustering"] == 0
-    assert first_columns((folder / "clusters.csv").read_text().splitlines()) == first_columns(
-        clusters
-    )
+    assert first_columns(rows(folder, "clusters.csv")) == first_columns(clusters)
     assert sum(cluster["byzantine"] for cluster in found["clusters"]) == 2
 
 

@@ -12,6 +12,7 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
+from tagma.attacks.attack_file import KEY as ATTACK_FILE
 from tagma.errors import EngineError, TagmaError
 from tagma.launch.command_line import CommandLine, at_least
 from tagma.launch.deploy.executor import shim
@@ -44,6 +45,10 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--data-path", metavar="PATH", help="the client's own examples, for task=images or table"
     )
+    parser.add_argument(
+        "--attack-file", metavar="FILE",
+        help="for demonstrations: whatever local attack this file names is run, while it does",
+    )  # fmt: skip
     parser.add_argument("--port", type=int, default=9094, help="for its own clients, on loopback")
     given = parser.read(arguments)
     for name in (CA, KEY):
@@ -58,6 +63,7 @@ def main(arguments: list[str]) -> None:
         # With neither, the settings decide by the number, as in a simulation.
         byzantine=True if given.byzantine else False if given.honest else None,
         data_path=given.data_path,
+        attack_file=given.attack_file,
     )
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     # The image has the folder ready, since its containers can execute nothing that they write.
@@ -80,13 +86,15 @@ def node_command(
     port: int,
     byzantine: bool | None = None,
     data_path: str | None = None,
+    attack_file: str | None = None,
 ) -> list[str]:
     """The command line of a SuperNode."""
     config = f"partition-id={number} num-partitions={of}"
     if byzantine is not None:
         config += f" byzantine={str(byzantine).lower()}"
-    if data_path is not None:
-        config += f" data-path={json.dumps(os.path.abspath(data_path))}"
+    for key, path in (("data-path", data_path), (ATTACK_FILE, attack_file)):
+        if path is not None:
+            config += f" {key}={json.dumps(os.path.abspath(path))}"
     return [
         "flower-supernode",
         *("--superlink", superlink, "--root-certificates", str(keys / CA)),

@@ -33,6 +33,7 @@ class ArrayRun(AlgorithmRun[S]):
     def play(self, clients: StackedClients, plan: RoundsPlan) -> None:
         """Play the rounds of the plan."""
         for number in range(plan.first, plan.last + 1):
+            self.outcome.let_go()
             self.outcome = Round(number)
             self._begin(number, clients.count)
             until_enough(self, partial(self._exchange, number, clients, plan.collusion), 0)

@@ -8,6 +8,9 @@ from tagma.arrays import Array
 
 _BLOCK = 2**20
 """So many entries are worked on at a time: no second copy of all vectors is made."""
+_ROUNDING = 1e-6
+_FEW = 100
+"""So many vectors are compared with each other."""
 _BASIS, _PASSES, _ENOUGH = 16, 8, 1000
 """Directions of the subspace iteration, how often it reads the vectors, and how many of them."""
 
@@ -18,8 +21,8 @@ def principal_plane(vectors: Array) -> tuple[Array, Array]:
     The principal components after centring at the coordinate-wise median and shrinking long rows to
     the median length, so that a few far-away Byzantine clients do not choose the plane. They are
     found by subspace iteration from a fixed start (Halko, Martinsson and Tropp, 2011), which is
-    exact for at most 16 vectors or entries. Of more than 1000 vectors, so many are drawn.
-    Cost O(16 m d) for each of 8 passes.
+    exact for at most 16 entries; of at most 100 vectors, which may be very long, from their
+    products. Of more than 1000 vectors, so many are drawn. Cost O(16 m d) for each of 8 passes.
     """
     source = np.random.default_rng(0)
     if len(vectors) > _ENOUGH:
@@ -32,6 +35,8 @@ def principal_plane(vectors: Array) -> tuple[Array, Array]:
     if not 0 < typical < np.inf:
         return origin, np.zeros((2, vectors.shape[1]))
     shrunk = 1 / np.maximum(lengths, typical)
+    if len(vectors) <= _FEW:
+        return origin, _upright(_plane_of_few(vectors, origin, shrunk))
     columns = min(_BASIS, *vectors.shape)
     basis = source.normal(size=(vectors.shape[1], columns))
     basis = np.linalg.qr(basis)[0]
@@ -46,8 +51,42 @@ def principal_plane(vectors: Array) -> tuple[Array, Array]:
     strongest = np.linalg.eigh(before.T @ product)[1][:, :-3:-1]
     plane = np.zeros((2, vectors.shape[1]))
     plane[: strongest.shape[1]] = (before @ strongest).T
-    largest = plane[np.arange(2), np.abs(plane).argmax(axis=1)]
-    return origin, plane * np.where(largest < 0, -1, 1)[:, None]
+    return origin, _upright(plane)
+
+
+def _upright(plane: Array) -> Array:
+    """The same with the largest entry of each direction positive."""
+    for row in plane:
+        if -row.min() > row.max():
+            row *= -1
+    return plane
+
+
+def _plane_of_few(vectors: Array, origin: Array, shrunk: Array) -> Array:
+    """The two directions from the products of the vectors, which have but two as long as these."""
+    m, d = vectors.shape
+    step = max(1, _BLOCK // m)
+
+    def blocks() -> Iterator[tuple[slice, Array]]:
+        for columns in (slice(at, at + step) for at in range(0, d, step)):
+            with np.errstate(over="ignore", invalid="ignore"):
+                block = (vectors[:, columns] - origin[columns]) * shrunk[:, None]
+            yield columns, np.where(np.isfinite(shrunk * block.max(axis=1))[:, None], block, 0)
+
+    products = np.zeros((m, m))
+    for _, block in blocks():
+        products += block @ block.T
+    strongest = np.linalg.eigh(products)[1][:, :-3:-1]
+    plane = np.zeros((2, d))
+    for columns, block in blocks():
+        plane[: strongest.shape[1], columns] = strongest.T @ block
+    lengths = [float(np.sqrt(row @ row)) for row in plane]
+    for row, length in zip(plane, lengths, strict=True):
+        if length > _ROUNDING * lengths[0]:
+            row /= length
+        else:  # the second direction of vectors on a line is rounding
+            row[:] = 0
+    return plane
 
 
 def places_on(plane: Array, origin: Array, vectors: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -99,7 +99,8 @@ class Recorder:
     def observe_round(self, outcome: Round) -> None:
         """Score one round and pass it on."""
         evaluations, dropped = within_range(outcome.evaluations, self.scores)
-        self.last = outcome = replace(outcome, evaluations=evaluations)
+        outcome.evaluations = evaluations
+        self.last = outcome
         exchange, aggregation = outcome.exchange_seconds, outcome.aggregation_seconds
         seconds = {"optimisation": exchange + aggregation}
         if outcome.work == FIT:

@@ -1,7 +1,8 @@
 """The run folder: plain files that other programs can read.
 
-history.csv grows while the run goes on; the other files appear when it is over, metrics.json last,
-so that a folder with metrics.json is a whole result.
+history.csv and events.jsonl (`tagma.server.results.run_events`) grow while the run goes on; the
+other files appear when it is over, metrics.json last, so that a folder with metrics.json is a whole
+result.
 """
 
 import json
@@ -32,10 +33,10 @@ from tagma.tasks.task import Task, WithStateDict, layout_of
 METRICS, HISTORY, CLUSTERS, MODELS, INPUTS = (
     "metrics.json", "history.csv", "clusters.csv", "models.safetensors", "inputs.json",
 )  # fmt: skip
-REPORT, LOG = "report.html", "run.log"
+REPORT, LOG, EVENTS = "report.html", "run.log", "events.jsonl"
 FIGURES = ("misclustering", "error", "strips", "clients", "losses")
 RESULTS = (
-    *(METRICS, HISTORY, CLUSTERS, MODELS, INPUTS, REPORT),
+    *(METRICS, HISTORY, CLUSTERS, MODELS, INPUTS, REPORT, EVENTS),
     *(f"figures/{name}.{kind}" for name in FIGURES for kind in ("svg", "csv")),
 )
 """Every file that a run leaves, but for logs and settings."""

@@ -22,6 +22,7 @@ from annotated_types import Ge, Gt
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from tagma.arrays import Array, Labels
+from tagma.memory import check_memory
 from tagma.strategies.clustering.clustering import Clustering, of_finite_points
 from tagma.strategies.numerics.byzantine_count import Fraction
 from tagma.strategies.numerics.spanning_tree import (
@@ -30,6 +31,8 @@ from tagma.strategies.numerics.spanning_tree import (
     minimum_spanning_tree,
 )
 
+_PER_PAIR = 16
+"""Bytes: a distance, and half of one twice on the way."""
 _END = 2.0
 """The ratio that the gaps before the shortest and after the longest edge are given."""
 
@@ -56,6 +59,7 @@ def edge_cutting(
     other. But a chain of them connects two groups: there is no breakdown point. Cost O(m^2 d), and
     O(m^2) memory.
     """
+    check_pairs(len(vectors))
     tree = minimum_spanning_tree(DistanceMatrix(squareform(pdist(vectors))))
     if threshold is None:
         edges, threshold = _widest_gap(tree, k, fraction)
@@ -81,6 +85,15 @@ def edge_cutting(
         history=np.stack([initial[0], labels]),
         iterations=1,
         stopped=f"cut at {threshold:.4g}: {found}, {left_over.sum()} left over",
+    )
+
+
+def check_pairs(m: int) -> None:
+    """A `TagmaError` if the distances of all pairs of m vectors do not fit into memory."""
+    check_memory(
+        _PER_PAIR * m**2,
+        f"clustering=edge_cutting of {m:,} clients compares all pairs, which",
+        "clustering=density takes as many",
     )
 
 

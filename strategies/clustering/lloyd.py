@@ -18,8 +18,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
+from tagma.memory import check_memory
 from tagma.strategies.clustering.clustering import Clustering
 from tagma.strategies.clustering.weighted_centres import Points
+
+_ENTRIES = 2**21
+"""Members times clusters that a rule is given at a time: geometric medians hold dozens of such
+arrays."""
+_HELD = 8
+"""Arrays of numbers for every point, cluster and restart that are held at a time."""
 
 
 class Space(Protocol):
@@ -63,8 +70,9 @@ def lloyd(
     space: Callable[[Array], Space] = Points,
 ) -> Clustering:
     """The best clustering over the initial labelings, shape (restarts, m)."""
-    points = space(vectors)
     restarts, m = initial.shape
+    check_restarts(m, k, restarts)
+    points = space(vectors)
     centres = np.tile(points.mean, (restarts, k, 1))
     within = np.ones((restarts, k, m), dtype=bool)
     history = [initial.astype(np.int64)]
@@ -108,6 +116,15 @@ def lloyd(
     )
 
 
+def check_restarts(m: int, k: int, restarts: int) -> None:
+    """A `TagmaError` if so many labelings of m points do not fit into memory."""
+    check_memory(
+        8 * _HELD * restarts * k * m,
+        f"{restarts} restarts of a clustering of {m:,} clients into {k} clusters",
+        "take fewer by clustering.restarts, or clustering=density",
+    )
+
+
 def _replay(points: Space, rule: CentreRule, history: Labels, k: int) -> tuple[Array, Mask]:
     """The centres of every labeling of one restart, and which points they trim.
 
@@ -140,8 +157,10 @@ def _centres(
         first, same = np.unique(
             np.packbits(chosen, axis=1), axis=0, return_index=True, return_inverse=True
         )[1:]
-        new = rule(points, chosen[first])
-        centres[renewed], within[renewed] = new.rows[same], new.within[same]
+        few = max(1, _ENTRIES // chosen.shape[1])
+        parts = [rule(points, chosen[first[at : at + few]]) for at in range(0, len(first), few)]
+        centres[renewed] = np.concatenate([part.rows for part in parts])[same]
+        within[renewed] = np.concatenate([part.within for part in parts])[same]
     return centres, within
 
 

@@ -24,12 +24,15 @@ from dataclasses import replace
 import numpy as np
 
 from tagma.arrays import Array, Labels, Mask
+from tagma.memory import check_memory
 from tagma.rng import stream
 from tagma.strategies.clustering.clustering import Clustering
 
 DIMENSION = 100
 """Of the projections."""
 PROJECTIONS = 11
+_PER_PAIR = 8 * 4 + PROJECTIONS
+"""Bytes: products, their eigenvectors, and who is with whom in every projection."""
 _UNEVEN = 0.5
 """A tenth of the clients with less than this share of the median examples is uneven."""
 _FEW = 0.2
@@ -47,6 +50,12 @@ def reduced(
     cluster: Cluster, local_models: Array, initial: Array, examples: Labels | None, seed: int
 ) -> Clustering:
     """The clusters of these models, shape (m, d), that were trained from the initial one."""
+    m = len(local_models)
+    check_memory(
+        _PER_PAIR * m**2,
+        f"clustering.reduce=projection of {m:,} clients compares all pairs, which",
+        "clustering.reduce=null does not",
+    )
     points = coordinates(local_models - initial)
     first, against = with_more(examples, len(points)), opposed(points)
     found = []

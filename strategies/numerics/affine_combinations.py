@@ -62,11 +62,18 @@ class Affine(ABC):
         return (sizes - 2 * products) / np.maximum(sizes, np.finfo(np.float64).tiny)
 
 
+def unit_weights(chosen: Labels, count: int) -> Array:
+    """The weights that stand for single points, a row for each that is chosen out of so many."""
+    weights = np.zeros((len(chosen), count))
+    weights[np.arange(len(chosen)), chosen] = 1
+    return weights
+
+
 class Some(Affine):
     """Some of the points only; costs their products."""
 
     def __init__(self, points: Affine, chosen: Labels) -> None:
-        self._gram = points.products(np.eye(len(points))[chosen])[:, chosen]
+        self._gram = points.products(unit_weights(chosen, len(points)))[:, chosen]
         self.squares = points.squares[chosen]
         self.rounding = points.rounding
 

@@ -17,12 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagma.arrays import Array, Mask
-from tagma.strategies.numerics.affine_combinations import Affine, Some
+from tagma.strategies.numerics.affine_combinations import Affine, Some, unit_weights
 from tagma.strategies.numerics.newton_geometric_median import descend
 
 TOLERANCE = 1e-6
 """Enough for the centres of clusters."""
 
+_NEWTON_MOST = 2000
+"""More points would take Newton's method too long."""
 _ASK = 10
 """Every so many iterations, the nearest point is asked whether it is the median."""
 
@@ -77,7 +79,8 @@ def geometric_medians(
             running, inside = running[~found], inside[~found]
             current, products = current[~found], products[~found]
     if newton:
-        for place, own, among in zip(running, current, inside, strict=True):
+        few = inside.sum(axis=1) <= _NEWTON_MOST
+        for place, own, among in zip(running[few], current[few], inside[few], strict=True):
             weights[place] = _nearer(points, own, among, masses)
     return Medians(weights, limit, "iteration limit")
 
@@ -158,7 +161,7 @@ def _nearest_points(
     steps would take very long to tell the difference.
     """
     squared = np.where(members, points.squared_distances(weights, products), np.inf)
-    nearest = np.eye(len(points))[squared.argmin(axis=1)]
+    nearest = unit_weights(squared.argmin(axis=1), len(points))
     away = points.squared_distances(nearest)
     hit = members & (away <= 0)
     pulls = _pulls(away, members > hit, masses)

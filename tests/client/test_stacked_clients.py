@@ -6,6 +6,7 @@ import pytest
 from tagma.client.local_client import make_client
 from tagma.client.population import Population
 from tagma.client.stacked_clients import StackedClients
+from tagma.client.stacked_examples import StackedExamples
 from tagma.exchange import FIT, GRADIENT, TRAIN, Request
 from tagma.settings import compose
 from tagma.tasks.task import layout_of
@@ -53,12 +54,29 @@ def test_who_diverges_stops_where_it_would_alone():
         np.testing.assert_array_equal(together, alone)
 
 
-def test_chunks_change_nothing(monkeypatch):
-    whole, _ = both(DIGITS, TRAIN)
+@pytest.mark.parametrize("work", [FIT, GRADIENT, TRAIN])
+@pytest.mark.parametrize("most", [0, 2**20])
+def test_chunks_and_examples_that_are_held_once_change_nothing(work, most, monkeypatch):
+    whole, _ = both(DIGITS, work)
     monkeypatch.setattr("tagma.client.population._CHUNK", 6000)
     monkeypatch.setattr("tagma.client.population._LIMIT", 0)
+    monkeypatch.setattr("tagma.client.population._MOST", most)
+    monkeypatch.setattr("tagma.client.stacked_examples._BLOCK", 1)
     parts = Population(task_of(compose(DIGITS)))
     assert len(parts.chunks) > 1
-    assert not parts.keeps
+    assert parts.keeps == (most > 0)
+    assert not parts.small
     monkeypatch.setattr("tagma.client.stacked_clients.population_of", lambda settings: parts)
-    np.testing.assert_allclose(both(DIGITS, TRAIN)[0], whole, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(both(DIGITS, work)[0], whole, rtol=1e-4, atol=1e-6)
+
+
+def test_examples_that_are_held_once_are_never_stacked_as_a_whole(monkeypatch):
+    settings = compose(["task.clients=40", "task.clusters=2", "task.dim=8", "task.samples=6"])
+    task = task_of(settings)
+    data = [task.train(client) for client in range(40)]
+    models = np.random.default_rng(0).normal(size=(40, 8))
+    monkeypatch.setattr("tagma.client.stacked_examples._BLOCK", 3 * 6 * 8 * 8)
+    together, apart = StackedExamples(task, data), StackedExamples(task, data, twice=False)
+    np.testing.assert_allclose(apart.gradients(models), together.gradients(models), rtol=1e-12)
+    np.testing.assert_allclose(apart.losses(models), together.losses(models), rtol=1e-12)
+    assert "stack" not in vars(apart)

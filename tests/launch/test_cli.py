@@ -22,7 +22,7 @@ def test_a_run_leaves_its_folder_and_a_table(tmp_path):
     assert done.returncode == 0, done.stderr
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         ".hydra", "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
-        "report.html", "run.log", "figures",
+        "report.html", "run.log", "figures", "events.jsonl",
     }  # fmt: skip
     assert "misclustered honest clients" in done.stdout
     metrics = json.loads((tmp_path / "out/metrics.json").read_text())

@@ -1,9 +1,11 @@
-"""Every `tagma ...` of the documentation: a shell can read it, as can we; the quick ones run."""
+"""Every command of the documentation: a shell can read it, as can we; the quick `tagma ...` run."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
+import sys
 from contextlib import chdir
 from dataclasses import replace
 from importlib import import_module
@@ -31,25 +33,30 @@ COMMAND = r"(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?tagma [a-z].*"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
 STANDS_FOR = {
     "FOLDER": "finished", "outputs/DATE/TIME": "finished", "outputs/bench/quick": "finished",
-    "outputs/2026-11-16/12-00-00": "finished",
+    "outputs/bench/my_grid": "finished", "outputs/2026-11-16/12-00-00": "finished",
     "hydra.searchpath=[file://FOLDER]": "hydra.searchpath=[file://$PWD/myconf]",
     "NAME": "quick", "bench=NAME": "bench=quick", "task.min_cluster=MIN": "task.min_cluster=50",
 }  # fmt: skip
 LEFT_OUT = ("OVERRIDES", "TASK", "[overrides]", "...")
 LONG = r"(reproduce|bench (?!quick|bench=quick|my_grid|online_bias|--help))\b.*"
-ELSEWHERE = r"(register|proxy|node)\b.*|.*(engine\.address|task\.data)=.*"
-"""Needs a SuperLink, or data that we do not have."""
+ELSEWHERE = r"(register|proxy|node|watch)\b.*|.*(engine\.address|task\.data)=.*"
+"""Needs a SuperLink, or data that we do not have, or somebody who looks."""
+OTHER = r"(?:[A-Z_]+=(?:\S+|\".*?\") )*(?:\.venv/bin/)?(make|pytest|python|flwr|flower-[a-z]+) .*"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
 
 
-def documented() -> list[str]:
-    found = set()
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-        text = page.read_text().replace("\\\n", " ")
-        blocks = [block for kind, block in FENCE.findall(text) if kind in ("", "sh", "bash")]
-        lines = [line for block in blocks for line in block.splitlines()]
-        inline = [" ".join(code.split()) for code in re.findall(r"`([^`]+)`", FENCE.sub("", text))]
-        found |= {code for code in (*lines, *inline) if re.fullmatch(COMMAND, code)}
-    return sorted(found)
+def documented(pattern: str = COMMAND) -> list[str]:
+    return sorted(
+        {code for page in PAGES for code in codes_of(page) if re.fullmatch(pattern, code)}
+    )
+
+
+def codes_of(page: Path) -> list[str]:
+    """The lines of its fences that may be a shell's, and what stands in backticks."""
+    text = page.read_text().replace("\\\n", " ")
+    blocks = [block for kind, block in FENCE.findall(text) if kind in ("", "sh", "bash")]
+    inline = [" ".join(code.split()) for code in re.findall(r"`([^`]+)`", FENCE.sub("", text))]
+    return [*(line for block in blocks for line in block.splitlines()), *inline]
 
 
 def words_of(command: str) -> list[str]:
@@ -152,9 +159,9 @@ def desk(tmp_path):
     crowd = re.findall(r"```python\n(.*?)```", pages["attacks"].partition("ten lines")[2], re.S)[0]
     plugins = re.findall(r"```python\n(.*?)```", pages["extending"], re.S)
     (tmp_path / "mine.py").write_text("\n\n".join([*plugins, crowd]))
-    place, text = re.findall(r"`(myconf/\S+)`,\n+```yaml\n(.*?)```", pages["extending"], re.S)[0]
-    (tmp_path / place).parent.mkdir(parents=True)
-    (tmp_path / place).write_text(text)
+    for place, text in re.findall(r"`(myconf/\S+)`,\n+```yaml\n(.*?)```", pages["extending"], re.S):
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).write_text(text)
     grids = (ROOT / "docs/benchmarking.md").read_text().partition("## A grid of your own")[2]
     (tmp_path / "my_grid.yaml").write_text(re.findall(r"```yaml\n(.*?)```", grids, re.S)[0])
     return tmp_path
@@ -181,12 +188,58 @@ def test_a_documented_command_that_is_quick_runs(command, finished):
     assert done.returncode == 0, done.stderr
 
 
-def test_own_choices_work_as_documented(desk):
-    (command,) = re.findall(
-        r"`tagma (run [^`]*attack=crowd)`", (ROOT / "docs/extending.md").read_text()
-    )
+def run_as_documented(desk, choice):
+    """The metrics of what docs/extending.md runs to choose something of one's own by name."""
+    page = (ROOT / "docs/extending.md").read_text()
+    (command,) = re.findall(rf"`tagma (run [^`]*{choice})`", page)
     words = shlex.split(command.replace("$PWD", str(desk)))
     done = tagma(*words, *SMALL, "oracle=false", "hydra.run.dir=out", cwd=desk)
     assert done.returncode == 0, done.stderr
-    metrics = json.loads((desk / "out/metrics.json").read_text())
+    return json.loads((desk / "out/metrics.json").read_text())
+
+
+def test_own_choices_work_as_documented(desk):
+    metrics = run_as_documented(desk, "attack=crowd")
     assert sum(cluster["byzantine"] for cluster in metrics["clusters"]) == 6
+
+
+def test_an_own_clustering_works_as_documented(desk):
+    metrics = run_as_documented(desk, "clustering=agglomerate")
+    assert metrics["misclustering"] == 0
+    assert metrics["settings"]["clustering"] == "agglomerate"
+
+
+@pytest.mark.parametrize("command", documented(OTHER))
+def test_another_documented_command_names_what_there_is(command):
+    shell = ["bash", "-n", "-c", command]
+    assert subprocess.run(shell, capture_output=True, text=True, check=False).stderr == ""
+    program = re.fullmatch(OTHER, command)[1]
+    after = command.partition(f"{program} ")[2]
+    words = shlex.split(after.partition(" ; ")[0], comments=True)
+    if program == "make":
+        targets = set(re.findall(r"^([\w. -]+):", (ROOT / "Makefile").read_text(), re.M))
+        named = {word for word in words if "=" not in word}
+        assert named <= {one for each in targets for one in each.split()}
+    elif program == "pytest":
+        files = [word.partition("::")[0] for word in words if word.startswith("tests/")]
+        assert all((ROOT / file).exists() for file in files)
+    elif program == "python":
+        script = next(word for word in words if not word.startswith("-"))
+        made = any(f"# {script}" in page.read_text() for page in PAGES)
+        places = (ROOT, ROOT / "examples", ROOT / "examples/digits")
+        assert made or any((place / script).is_file() for place in places)
+
+
+@pytest.mark.multiprocess
+@pytest.mark.parametrize("program", ["flower-superlink", "flower-superexec", "flwr run"])
+def test_programs_of_flower_have_the_options_that_we_document(program):
+    commands = [one for one in documented(OTHER) if program in one]
+    options = {word for one in commands for word in re.findall(r"--[a-z][a-z-]+", one)}
+    name, *words = program.split()
+    place = Path(sys.executable).parent / name
+    told = subprocess.run(
+        [place, *words, "--help"], capture_output=True, text=True, check=True,
+        env=os.environ | {"COLUMNS": "200"},
+    ).stdout  # fmt: skip
+    assert options
+    assert {one for one in options if one not in told} == set()

@@ -1,29 +1,16 @@
-"""The reports as a reader meets them: in a browser, at three widths, with a pointer.
-
-Needs Chromium and its driver (Debian: chromium, chromium-driver) and selenium (a dev dependency).
-"""
+"""The reports as a reader meets them: in a browser, at three widths, with a pointer."""
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tagma.report import write_bench_report, write_run_report
+from tests.chromium import IN_BROWSER, errors, resize, stick_out, webdriver
 from tests.report.report_folders import HOSTILE, bench_folder, folder, grid_rows
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        CHROMIUM is None or DRIVER is None,
-        reason="no Chromium here: `.ci/browser` installs it where apt-get can",
-    ),
-]
+pytestmark = IN_BROWSER
 WIDTHS = (400, 1000, 1600)
 SMUGGLED = (
     "<script>document.title = 'owned'</script>"
@@ -32,20 +19,6 @@ SMUGGLED = (
     "<link rel='stylesheet' href='report.html'>"
 )
 """What a page would have in it if a text were not escaped."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
-        options.add_argument(argument)
-    options.binary_location = str(CHROMIUM)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    from selenium.webdriver.chrome.service import Service
-
-    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +41,7 @@ NAMES = pytest.mark.parametrize("name", ["run", "bench", "failed"])
 
 def show(browser: Any, page: Path, width: int = 1000, theme: str = "light") -> None:
     """Open a page in a window of a width, with everything unfolded."""
-    feature = {"name": "prefers-color-scheme", "value": theme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    resize(browser, width, theme)
     browser.get(page.as_uri())
     browser.execute_script("document.querySelectorAll('details').forEach(d => (d.open = true))")
 
@@ -109,7 +79,7 @@ def test_a_page_opens_without_errors_and_asks_for_nothing_else(
 ) -> None:
     browser.get_log("performance")
     show(browser, pages[name])
-    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+    assert errors(browser) == []
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     asked = [
         event["params"]["request"]["url"]
@@ -141,11 +111,7 @@ def test_nothing_sticks_out_of_a_page(
 ) -> None:
     show(browser, pages[name], width)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    script = (
-        "return [...document.body.querySelectorAll('*')].filter(one => !one.closest('.scroll, svg,"
-        " pre') && one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML)"
-    )
-    assert browser.execute_script(script) == []
+    assert stick_out(browser) == []
 
 
 @NAMES

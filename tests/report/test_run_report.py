@@ -102,6 +102,15 @@ def test_clients_that_are_kept_out_are_named_in_the_list_of_clients(tmp_path: Pa
     assert [one.name for one in run.clients if one.excluded] == ["2", "3"]
 
 
+def test_round_by_round_says_who_was_left_out_where_that_is_known(tmp_path: Path) -> None:
+    run = folder(tmp_path / "run")
+    assert "left out" not in page(run).text("th")
+    rows = ["round,work,true_positive,false_positive", "1,local_model,0.5,"]
+    (run / "history.csv").write_text("\n".join(rows))
+    assert "Byzantine left outHonest left out" in page(run).text("th")
+    assert "50%" in page(run).text("td")
+
+
 def test_a_folder_with_bare_metrics_has_a_page(tmp_path: Path) -> None:
     (tmp_path / "metrics.json").write_text("{}")
     assert "No clusters are on record" in page(tmp_path).text("p")

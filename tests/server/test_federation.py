@@ -15,7 +15,7 @@ from tests.algorithms import WITH_A_GOAL
 def test_the_run_folder_has_what_the_contract_says(run_small, tmp_path):
     metrics = run_small()
     assert {p.name for p in tmp_path.iterdir()} == {
-        "metrics.json", "history.csv", "clusters.csv", "models.safetensors",
+        "metrics.json", "history.csv", "clusters.csv", "models.safetensors", "events.jsonl",
     }  # fmt: skip
     assert metrics.keys() >= {
         "misclustering", "misclustering_per_iteration", "estimation_error",

@@ -27,12 +27,11 @@ def superfluous(
 ) -> Mask:
     """Who is a copy of somebody who stays, from squared distances, shape (m, m)."""
     aside = np.zeros(len(scales), dtype=bool)
-    chance = 2 * float(gammaincinv(dimension / 2, _RARE)) / dimension
     # What is left of a far cluster outside the signal directions is no noise.
     variances = np.minimum(scales, typical) ** 2
     explained = 2 * np.minimum(scales, constants.noisiest * typical) ** 2
     explained *= 2 * float(gammaincinv(dimension / 2, 1 - _RARE))
-    allowed = min(constants.copied, chance) * dimension
+    allowed = copies_are_within(dimension, constants)
     pairs = variances + variances[:, None]
     near = squared < allowed * pairs
     np.fill_diagonal(near, False)
@@ -50,3 +49,9 @@ def superfluous(
         middle = within.sum(axis=1).argmin()
         aside[np.delete(group, middle)] = True
     return aside
+
+
+def copies_are_within(dimension: int, constants: Constants) -> float:
+    """The squared distance of copies, in units of the sum of their variances."""
+    chance = 2 * float(gammaincinv(dimension / 2, _RARE)) / dimension
+    return min(constants.copied, chance) * dimension

@@ -15,7 +15,9 @@ Clients that are no members are marked as trimmed. Byzantine clients who make up
 usual scatter look like an honest one: it is listed as one more, and harms nobody else.
 
 Deterministic, and the same for reordered, moved and scaled vectors, and for rotated ones where no
-coordinates are rescaled. Cost O(m^2 d + m K d) with m <= d, else O(m^2 p + m d^2).
+coordinates are rescaled. Cost O(m^2 d + m K d) with m <= d, else O(m^2 p + m d^2). Beyond `sample`
+clients the clusters are found among so many, and everybody judged by them (`many_clients`): O(m d
+(K + d)), and what is drawn depends on the order.
 """
 
 from typing import Annotated
@@ -35,6 +37,8 @@ from tagma.strategies.clustering.density.coordinates import (
 )
 from tagma.strategies.clustering.density.copies import superfluous
 from tagma.strategies.clustering.density.doubts import Doubts, doubts_about, surrounding
+from tagma.strategies.clustering.density.drawn import some_of
+from tagma.strategies.clustering.density.many_clients import NEIGHBOUR, for_all
 from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, split_lengths
 from tagma.strategies.clustering.density.modes import find_modes
 from tagma.strategies.clustering.density.noise import noise_outside
@@ -46,8 +50,6 @@ _FAR = 1e6
 """Vectors beyond so many median lengths are outside before anything is computed."""
 _ROUNDING = 1e-9
 """Noise is not known better than this, in units of the vectors' length."""
-_NEIGHBOUR = 5
-"""Near neighbours: with those a client shares its cluster."""
 _REFITS = 3
 """Coordinates are rescaled so often at most."""
 _TORN = 0.45
@@ -73,18 +75,20 @@ def density(
     examples: Labels | None = None,
     k: Annotated[int, Ge(1)] | None = None,
     smallest: Annotated[int, Ge(2)] | None = None,
+    sample: Annotated[int, Ge(100)] = 5000,
     constants: Constants = DEFAULTS,
 ) -> Clustering:
     """All clusters, the largest first; with `k` only the k largest, the clients of others trimmed.
 
     `examples` are the numbers of examples that clients report: with few, a client may have more
-    noise. `smallest` is the least number of clients of a cluster, by default 4. Where there is no
-    group at all, everyone is in one cluster around the coordinate-wise median.
+    noise. `smallest` is the least number of clients of a cluster, by default 4. Of more clients
+    than `sample` so many are looked at for clusters, drawn at random. Where there is no group at
+    all, everyone is in one cluster around the coordinate-wise median.
     """
     smallest = smallest or constants.smallest
     room = _room(examples, len(vectors))
     units = first_units(vectors, constants)
-    middle, fit, rows, known = find_clusters(vectors / units, smallest, room, constants)
+    middle, fit, rows, known = find_clusters(vectors / units, smallest, room, constants, sample)
     for _ in range(_REFITS):
         if not fit.k:
             return _one_cluster(vectors, smallest)
@@ -92,7 +96,7 @@ def density(
         if finer is None:
             break
         units = units * finer
-        middle, fit, rows, known = find_clusters(vectors / units, smallest, room, constants)
+        middle, fit, rows, known = find_clusters(vectors / units, smallest, room, constants, sample)
     if not fit.k:
         return _one_cluster(vectors, smallest)
     doubts = doubts_about(known, fit)
@@ -108,7 +112,7 @@ def _room(examples: Labels | None, m: int) -> Array:
 
 
 def find_clusters(
-    vectors: Array, smallest: int, room: Array, constants: Constants
+    vectors: Array, smallest: int, room: Array, constants: Constants, sample: int
 ) -> tuple[Array, Fit, Labels, Known]:
     """The middle of all vectors, the clusters around it, of which vectors these are made, and how.
 
@@ -118,7 +122,20 @@ def find_clusters(
     centred = vectors - middle
     lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred))
     rows = np.flatnonzero(lengths <= _FAR * np.median(lengths))
-    known, modes, copies = _begin(centred[rows], room[rows], smallest, constants)
+    near = centred if len(rows) == len(centred) else centred[rows]
+    drawn = some_of(len(rows), sample)
+    kept, known, fit = _found(near[drawn], room[rows][drawn], smallest, constants)
+    if len(drawn) < len(rows):
+        kept, known, fit = for_all(near, room[rows], drawn, kept, known, fit)
+    return middle, fit, rows[kept], known
+
+
+def _found(
+    centred: Array, room: Array, smallest: int, constants: Constants
+) -> tuple[Labels, Known, Fit]:
+    """The rows without copies, what is known of them, and their clusters."""
+    rows = np.arange(len(centred))
+    known, modes, copies = _begin(centred, room, smallest, constants)
     if copies.any():
         rows = rows[~copies]
         known, modes, _ = _begin(centred[rows], room[rows], smallest, constants)
@@ -128,7 +145,7 @@ def find_clusters(
         rows = rows[~copies]
         known, modes, _ = _begin(centred[rows], room[rows], smallest, constants)
         fit = refine(known, settle(known, modes, known.typical))
-    return middle, fit, rows, known
+    return rows, known, fit
 
 
 def _begin(
@@ -138,7 +155,7 @@ def _begin(
     m, d = centred.shape
     squares = np.einsum("ij,ij->i", centred, centred)
     squared = np.maximum(squares + squares[:, None] - 2 * centred @ centred.T, 0)
-    q = min(_NEIGHBOUR, m - 1)
+    q = min(NEIGHBOUR, m - 1)
     nearest = np.argpartition(squared, q, axis=1)[:, : q + 1]
     farthest = np.take_along_axis(squared, nearest, axis=1).max(axis=1)
     spreads = np.sqrt(farthest / (2 * d))
@@ -166,8 +183,9 @@ def _begin(
         found[quiet] = find_modes(points[quiet], among, scales[quiet], smallest)
         modes = found if found.max() >= 0 else modes
     known = Known(
-        centred, points[:, :strong], spreads, noise.typical, inflation, room, smallest, constants
-    )
+        centred, points[:, :strong], basis[:strong], spreads, noise.typical, inflation, room,
+        smallest, constants,
+    )  # fmt: skip
     return known, modes, copies
 
 

@@ -17,9 +17,12 @@ from scipy.special import chdtri
 
 from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.density.constants import Constants
+from tagma.strategies.clustering.density.drawn import some_of
 from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, explained
 from tagma.strategies.clustering.density.revision import Known, distances
 
+_MOST = 5000
+"""Of more clients outside so many are looked at."""
 _USUAL = 0.75
 """The quantile of noise that is usual: copies and those they copy may be more than half."""
 
@@ -115,6 +118,7 @@ def _loose(known: Known, fit: Fit) -> Labels:
     """Clients outside who are nearer to each other than to any cluster, as noise explains."""
     loose = np.full(len(known.vectors), OUTSIDE)
     rows = np.flatnonzero(fit.members == OUTSIDE)
+    rows = rows[some_of(len(rows), _MOST)]
     if len(rows) < _few(known) or not fit.k:
         return loose
     points = known.vectors[rows]

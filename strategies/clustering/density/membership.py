@@ -63,8 +63,9 @@ def polish(
     inflation: float,
     room: Array,
     constants: Constants,
+    limit: int = _LIMIT,
 ) -> Fit:
-    """The fixed point from these rough groups. Cost O(m K d) per iteration.
+    """The fixed point from these rough groups, or where `limit` steps lead. Cost O(m K d) for each.
 
     A group that loses its last member is gone. `typical` is a first guess of the noise, for few
     dimensions, `inflation` one of the variance in P over that outside; `room` by how much a client
@@ -72,7 +73,7 @@ def polish(
     """
     members, weights = renumber(members), np.ones(len(vectors))
     most = max(_INFLATED, 2 * inflation)
-    for _ in range(_LIMIT):
+    for _ in range(limit):
         fit = _step(vectors, members, typical, weights, most, room, constants)
         if not fit.k or np.array_equal(fit.members, members):
             break

@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 
 from tagma.arrays import Array, Labels
 from tagma.strategies.clustering.density.constants import Constants
+from tagma.strategies.clustering.density.drawn import some_of
 from tagma.strategies.clustering.density.membership import (
     OUTSIDE,
     Fit,
@@ -34,7 +35,7 @@ from tagma.strategies.clustering.density.separation import (
 )
 
 _MOST = 2000
-"""Among more clients outside than this, none are looked for."""
+"""Of more clients than this so many are looked at, drawn at random, when pairs matter."""
 _LONGEST = 3.0
 """Clusters are not taken for more elongated than this, in variance."""
 _MADE = 0.5
@@ -50,6 +51,8 @@ class Known:
     vectors: Array
     strong: Array
     """The vectors in the strongest directions of all clients, shape (m, p)."""
+    directions: Array
+    """These directions, shape (p, d)."""
     spreads: Array
     """Their noise by near neighbours, shape (m,)."""
     typical: float
@@ -60,6 +63,13 @@ class Known:
     """By how much each may be noisier, shape (m,)."""
     smallest: int
     constants: Constants
+
+    def only(self, rows: Labels) -> "Known":
+        """The same of some of the vectors."""
+        return replace(
+            self, vectors=self.vectors[rows], strong=self.strong[rows],
+            spreads=self.spreads[rows], room=self.room[rows],
+        )  # fmt: skip
 
 
 def settle(known: Known, members: Labels, typical: float) -> Fit:
@@ -105,7 +115,8 @@ def _with_noisy(known: Known, fit: Fit) -> Fit:
         (fit.members == OUTSIDE) & (fit.noise.scales > fit.noise.limit) & (known.spreads <= most)
     )
     rows = np.flatnonzero(noisy)
-    if not known.smallest <= len(rows) <= _MOST:
+    rows = rows[some_of(len(rows), _MOST)]
+    if len(rows) < known.smallest:
         return fit
     squared = cdist(known.vectors[rows], known.vectors[rows], "sqeuclidean")
     modes = find_modes(known.vectors[rows], squared, known.spreads[rows], known.smallest)
@@ -192,7 +203,7 @@ def _splits(known: Known, fit: Fit, tried: set[bytes]) -> Iterator[tuple[Labels,
     for number in range(OUTSIDE, fit.k):
         rows = np.flatnonzero(fit.members == number)
         least = known.smallest * (1 if number == OUTSIDE else 2)
-        if len(rows) < least or len(rows) > _MOST or rows.tobytes() in tried:
+        if len(rows) < least or rows.tobytes() in tried:
             continue
         tried.add(rows.tobytes())
         points = known.vectors[rows]
@@ -202,9 +213,10 @@ def _splits(known: Known, fit: Fit, tried: set[bytes]) -> Iterator[tuple[Labels,
             if not len(directions):
                 continue
             points = own @ directions.T
-        modes = find_modes(
-            points, cdist(points, points, "sqeuclidean"), scales[rows], known.smallest
-        )
+        drawn = some_of(len(rows), _MOST)
+        squared = cdist(points[drawn], points[drawn], "sqeuclidean")
+        modes = np.full(len(rows), OUTSIDE)
+        modes[drawn] = find_modes(points[drawn], squared, scales[rows[drawn]], known.smallest)
         if modes.max() >= (1 if number != OUTSIDE else 0):
             yield rows, modes
         if number != OUTSIDE:

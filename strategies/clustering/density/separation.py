@@ -126,8 +126,13 @@ def oblong(residuals: Array) -> float:
     m, d = residuals.shape
     lengths = np.sqrt(np.einsum("ij,ij->i", residuals, residuals))
     signs = residuals / np.maximum(lengths, 1e-150)[:, None]
-    cosines = (signs @ signs.T)[np.triu_indices(m, 1)]
-    return float(d * cosines.var() - 1)
+    own, whole, pairs = np.einsum("ij,ij->i", signs, signs), signs.sum(axis=0), m * (m - 1)
+    if not pairs:
+        return 0.0
+    # The sums over pairs follow from those over all, without m x m cosines.
+    mean = (float(whole @ whole) - float(own.sum())) / pairs
+    squares = float((smaller_gram(signs) ** 2).sum()) - float((own**2).sum())
+    return d * (squares / pairs - mean**2) - 1
 
 
 def by_chance(size: int) -> float:

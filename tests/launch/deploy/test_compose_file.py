@@ -43,6 +43,7 @@ def test_no_node_is_started_as_a_byzantine_client_for_an_attack_that_the_server_
 
 def test_only_the_proxy_is_on_both_networks():
     networks = {name: service.get("networks") for name, service in services().items()}
+    assert networks.pop("watch") == ["page"]
     assert networks.pop("proxy") == ["control", "fleet"]
     for name, where in networks.items():
         assert where == (None if name == "keys" else ["fleet" if "node" in name else "control"])
@@ -58,7 +59,7 @@ def test_no_container_may_do_more_than_it_needs():
     for name, service in services().items():
         assert service["cap_drop"] == ["ALL"]
         assert service["read_only"]
-        assert "ports" not in service
+        assert ("ports" in service) == (name == "watch")
         assert ("user" in service) == (name == "keys")
 
 
@@ -115,7 +116,7 @@ def test_a_mistake_in_the_settings_is_found_before_there_are_containers():
 def test_the_command_prints_the_file(tmp_path):
     done = tagma("compose", "--nodes", "20", "--byzantine", "5", "seed=3", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(yaml.safe_load(done.stdout)["services"]) == 26
+    assert len(yaml.safe_load(done.stdout)["services"]) == 27
 
 
 def test_each_checkout_has_a_project_of_its_own_and_keeps_it(tmp_path):
@@ -139,3 +140,35 @@ def test_every_container_has_limits():
         assert service["cpus"] == 1.0
         assert all("size=" in mount for mount in service["tmpfs"])
         assert service["logging"]["options"] == {"max-size": "10m", "max-file": "3"}
+
+
+def test_the_page_is_published_on_loopback_and_reads_results_without_a_key():
+    text = compose_file(nodes=6, byzantine=2, attack="sign_flip", overrides=[])
+    watch = yaml.safe_load(text)["services"]["watch"]
+    assert watch["ports"] == ["127.0.0.1:${TAGMA_PAGE_PORT:-8700}:8700"]
+    assert watch["volumes"] == ["results:/results:ro"]
+    networks = yaml.safe_load(text)["networks"]
+    (outside,) = networks["page"]["driver_opts"].items()
+    assert outside == ("com.docker.network.bridge.enable_ip_masquerade", "false")
+    assert networks["control"] == networks["fleet"] == {"internal": True}
+
+
+def test_only_the_nodes_of_a_demo_can_be_turned_by_a_file():
+    for demo in (False, True):
+        found = services(byzantine=0, demo=demo)
+        nodes = [found[f"node-{n}"] for n in range(6)]
+        assert all(("--attack-file" in node["command"]) == demo for node in nodes)
+        assert ("pause=3" in found["run"]["command"]) == demo
+
+
+def test_the_last_node_of_a_demo_is_started_later_and_nothing_waits_for_it():
+    found = services(byzantine=0, demo=True)
+    assert [n for n in range(6) if "profiles" in found[f"node-{n}"]] == [5]
+    assert "node-5" not in found["run"]["depends_on"]
+
+
+def test_a_demo_may_be_of_any_task_and_of_other_paces():
+    given = ["task=rotated_digits", "task.clusters=2", "pause=1"]
+    command = services(byzantine=0, demo=True, overrides=given)["run"]["command"]
+    assert "pause=3" not in command
+    assert not any(text.startswith("task.dim") for text in command)

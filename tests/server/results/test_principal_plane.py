@@ -40,3 +40,27 @@ def test_many_long_vectors_in_single_precision_need_little_memory() -> None:
     tracemalloc.stop()
     assert peak < 0.9 * vectors.nbytes
     assert np.linalg.norm(plane[:, :2], axis=1) == pytest.approx([1, 1], abs=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_plane_of_few_long_vectors_is_that_of_a_decomposition(dtype, monkeypatch):
+    monkeypatch.setattr("tagma.server.results.principal_plane._BLOCK", 500)
+    source = np.random.default_rng(3)
+    vectors = source.normal(size=(30, 4000)) + 5 * source.normal(size=(30, 2)) @ source.normal(
+        size=(2, 4000)
+    )
+    _, plane = principal_plane(vectors.astype(dtype))
+    away = vectors - np.median(vectors, axis=0)
+    away /= np.maximum(np.linalg.norm(away, axis=1), np.median(np.linalg.norm(away, axis=1)))[
+        :, None
+    ]
+    exact = np.linalg.svd(away, full_matrices=False)[2][:2]
+    np.testing.assert_allclose(np.abs(plane @ exact.T), np.eye(2), atol=1e-3)
+    np.testing.assert_allclose(plane @ plane.T, np.eye(2), atol=1e-6)
+
+
+def test_vectors_on_a_line_have_no_second_direction():
+    vectors = np.arange(-3.0, 4.0)[:, None] * np.ones((1, 50))
+    _, plane = principal_plane(vectors)
+    np.testing.assert_allclose(plane[0], np.full(50, 50**-0.5))
+    np.testing.assert_array_equal(plane[1], 0)

@@ -1,0 +1,1 @@
+"""How costs grow with clients, coefficients and clusters."""
