@@ -10,7 +10,7 @@ from tagma.arrays import Array
 from tagma.attacks.adversary import goal_of
 from tagma.attacks.base import LocalAttack
 from tagma.attacks.goal import SUCCESS, Goal
-from tagma.client.model_choice import clearly_better
+from tagma.client.better_model import clearly_better
 from tagma.client.solvers.solution import Solver
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.training import LocalTraining, personalisation_of, training_of
@@ -149,7 +149,7 @@ def measured(
 def model_used(task: Task, data: Data, models: Sequence[Model], own: int) -> int:
     """The model that a client with these training examples uses: its own, or a clearly better one.
 
-    The task's first metric decides (`tagma.client.model_choice`).
+    The task's first metric decides (`tagma.client.better_model`).
     """
     metric, better = next(iter(task.metrics.items()))
     sign = 1 if better == "low" else -1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tagma.client.local_client import make_client, model_used
-from tagma.client.model_choice import PARTS, clearly_better
+from tagma.client.better_model import PARTS, clearly_better
 from tagma.exchange import NO_MODEL
 from tagma.settings import compose
 from tagma.tasks.task import Data, layout_of
