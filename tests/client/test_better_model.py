@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tagma.client.local_client import make_client, model_used
 from tagma.client.better_model import PARTS, clearly_better
+from tagma.client.local_client import make_client, model_used
 from tagma.exchange import NO_MODEL
 from tagma.settings import compose
 from tagma.tasks.task import Data, layout_of
