@@ -65,9 +65,9 @@ REGIONS = {
     ),
     "large": Region(
         "hidden units, of 75 coefficients each", (13_333, 133_333),
-        ("engine=inprocess", *_DIGITS, "rounds=2", "evaluate=false", "task.clients=20",
+        ("engine=inprocess", *_DIGITS, "rounds=2", "evaluate=false", "task.clients=50",
          "model.hidden=[{n}]"),
-        "inprocess, fedavg with the trimmed mean, m=20",
+        "inprocess, fedavg with the trimmed mean, m=50",
     ),
     "clusters": Region(
         "clusters", (2, 10, 30, 100),

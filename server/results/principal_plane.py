@@ -33,7 +33,7 @@ def principal_plane(vectors: Array) -> tuple[Array, Array]:
     lengths = np.concatenate(blocks)
     typical = np.median(lengths)
     if not 0 < typical < np.inf:
-        return origin, np.zeros((2, vectors.shape[1]))
+        return origin, _no_plane(vectors)
     shrunk = 1 / np.maximum(lengths, typical)
     if len(vectors) <= _FEW:
         return origin, _upright(_plane_of_few(vectors, origin, shrunk))
@@ -49,9 +49,14 @@ def principal_plane(vectors: Array) -> tuple[Array, Array]:
             product += block.T @ (block @ before.astype(block.dtype))
         basis = np.linalg.qr(product)[0]
     strongest = np.linalg.eigh(before.T @ product)[1][:, :-3:-1]
-    plane = np.zeros((2, vectors.shape[1]))
+    plane = _no_plane(vectors)
     plane[: strongest.shape[1]] = (before @ strongest).T
     return origin, _upright(plane)
+
+
+def _no_plane(vectors: Array) -> Array:
+    """Two directions of length 0, as precise as the vectors: these may be very long."""
+    return np.zeros((2, vectors.shape[1]), np.result_type(vectors.dtype, np.float32))
 
 
 def _upright(plane: Array) -> Array:
@@ -77,10 +82,11 @@ def _plane_of_few(vectors: Array, origin: Array, shrunk: Array) -> Array:
     for _, block in blocks():
         products += block @ block.T
     strongest = np.linalg.eigh(products)[1][:, :-3:-1]
-    plane = np.zeros((2, d))
+    plane = _no_plane(vectors)
     for columns, block in blocks():
         plane[: strongest.shape[1], columns] = strongest.T @ block
-    lengths = [float(np.sqrt(row @ row)) for row in plane]
+    squares = np.einsum("ij,ij->i", plane, plane, dtype=np.float64)
+    lengths = np.sqrt(squares).tolist()
     for row, length in zip(plane, lengths, strict=True):
         if length > _ROUNDING * lengths[0]:
             row /= length

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save
 
 from tagma.arrays import Array, Labels
 from tagma.atomic_file import whole_file
@@ -26,6 +25,7 @@ from tagma.server.results.events import RoundFinished
 from tagma.server.results.principal_plane import places_on, principal_plane
 from tagma.server.results.recorder import Recorder
 from tagma.server.results.scores import Score
+from tagma.server.results.tensor_file import write_tensors
 from tagma.strategies.algorithms.clustered_clients import Clustered
 from tagma.tasks.supervised import Supervised
 from tagma.tasks.task import Task, WithStateDict, layout_of
@@ -187,10 +187,9 @@ def write_models(
     for k, model in enumerate(models):
         own = named(model, buffers[min(k, len(buffers) - 1)] if buffers else {})
         tensors |= {f"{k}/{name}": array for name, array in own.items()}
-    # Not `save_file`, whose errors are not OSErrors when the disk is full.
-    arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
     kind = "pt" if isinstance(task, WithStateDict) else "np"
-    (folder / MODELS).write_bytes(save(arrays, {"format": kind}))
+    arrays = {name: np.asarray(array) for name, array in tensors.items()}
+    write_tensors(folder / MODELS, arrays, {"format": kind})
 
 
 def write_inputs(folder: Path, task: Task) -> None:

@@ -19,7 +19,7 @@ from tagma.arrays import Array, Labels, Mask
 from tagma.strategies.clustering.density.constants import Constants
 from tagma.strategies.clustering.density.drawn import some_of
 from tagma.strategies.clustering.density.membership import OUTSIDE, Fit, explained
-from tagma.strategies.clustering.density.revision import Known, distances
+from tagma.strategies.clustering.density.revision import Known, near_pairs
 
 _MOST = 5000
 """Of more clients outside so many are looked at."""
@@ -44,9 +44,8 @@ class Doubts:
 def doubts_about(known: Known, fit: Fit) -> Doubts:
     """All of them; cost O(K^2 M d + m K d)."""
     twins = np.full(fit.k, OUTSIDE)
-    for apart, pair in sorted(distances(known, fit), reverse=True):
-        if apart < known.constants.doubting.hardly:
-            twins[list(pair)] = pair[::-1]
+    for _, pair in sorted(near_pairs(known, fit, known.constants.doubting.hardly), reverse=True):
+        twins[list(pair)] = pair[::-1]
     satellites = _satellites(known, fit)
     return Doubts(twins, satellites, _between(known, fit), _loose(known, fit))
 

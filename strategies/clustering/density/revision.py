@@ -26,6 +26,7 @@ from tagma.strategies.clustering.density.modes import find_modes
 from tagma.strategies.clustering.density.noise import Noise
 from tagma.strategies.clustering.density.separation import (
     Group,
+    apart_at_least,
     beyond_noise,
     most_inside,
     of_most,
@@ -40,6 +41,8 @@ _LONGEST = 3.0
 """Clusters are not taken for more elongated than this, in variance."""
 _MADE = 0.5
 """Separation may be so much less in all directions than in the strongest."""
+_BOUND = 1 - 1e-9
+"""Rounding of a bound."""
 _USUAL = 0.5
 """Elongation is that of clusters which hold so many clients: some are two that were merged."""
 
@@ -142,12 +145,15 @@ def _first(labels: Labels) -> Labels:
 
 def _indistinct(known: Known, fit: Fit) -> tuple[int, int] | None:
     """The two clusters that are most clearly one, if there are any."""
-    found = min(distances(known, fit), default=None)
-    return None if found is None or found[0] >= known.constants.apart else found[1]
+    found = min(near_pairs(known, fit, known.constants.apart), default=None)
+    return None if found is None else found[1]
 
 
-def distances(known: Known, fit: Fit) -> list[tuple[float, tuple[int, int]]]:
-    """How far any two clusters are apart, in deviations, and which they are."""
+def near_pairs(known: Known, fit: Fit, within: float) -> list[tuple[float, tuple[int, int]]]:
+    """The clusters that are apart by less than so many deviations, by how many, and which they are.
+
+    Pairs that cannot be are passed over by a bound.
+    """
     strong, whole = [], []
     weights = weights_by(fit.noise.scales, fit.noise.typical)
     for number in range(fit.k):
@@ -158,15 +164,16 @@ def distances(known: Known, fit: Fit) -> list[tuple[float, tuple[int, int]]]:
     elongation = _elongation(strong) if fit.k else 1.0
     for group in (*strong, *whole):
         group.variance *= elongation
-    apart = []
-    for a in range(fit.k):
-        for b in range(a):
-            both, inside = (whole[b], whole[a]), (strong[b], strong[a])
-            found = separation(*both)
-            if most_inside(both, inside):  # in directions that a few clients may have made strong
-                found = min(separation(*inside), found + _MADE)
-            apart.append((found, (b, a)))
-    return apart
+    least = np.minimum(apart_at_least(whole), apart_at_least(strong)) * _BOUND
+    pairs = []
+    for a, b in np.argwhere(np.tril(least < within, -1)).tolist():
+        both, inside = (whole[b], whole[a]), (strong[b], strong[a])
+        found = separation(*both)
+        if most_inside(both, inside):  # in directions that a few clients may have made strong
+            found = min(separation(*inside), found + _MADE)
+        if found < within:
+            pairs.append((found, (b, a)))
+    return pairs
 
 
 def _pooled(noise: Noise, rows: Labels, weights: Array, constants: Constants) -> float:

@@ -8,6 +8,7 @@ cluster differ by less than 3, whatever its shape and dimension; two clusters 5 
 4 to 5. A few clients halfway change this little.
 """
 
+from collections.abc import Sequence
 from math import inf, sqrt
 
 import numpy as np
@@ -41,28 +42,63 @@ class Group:
 def separation(first: Group, second: Group) -> float:
     """How far two groups are apart, in deviations. Cost O(M d)."""
     line = first.centre - second.centre
-    squared = float(line @ line)
-    if min(len(first.away), len(second.away)) < 2 or not squared:
+    if min(len(first.away), len(second.away)) < 2 or not line @ line:
         return 0.0
     gap = variance = 0.0
     for group, toward in ((first, line), (second, -line)):
-        along = group.away @ toward
-        # Without the client, the line is `toward` - part * away.
-        part = group.weights / (group.total - group.weights)
-        length = np.sqrt(
-            np.maximum(squared - 2 * part * along + part**2 * group.squares, 1e-12 * squared)
-        )
-        places = (squared / 2 + along - (1 + part / 2) * part * group.squares) / length
-        mean = float(group.weights @ places) / group.total
+        places = _places(group, toward[None])
+        mean, spread = (float(found[0]) for found in _mean_and_spread(group, places))
         gap += mean
-        spread = float(group.weights @ (places - mean) ** 2) / group.total
-        spread *= group.size / (group.size - 1)
         # A few of other clusters should not count.
-        spread = max(min(spread, of_most(places) ** 2), spread / _OF_OTHERS)
+        spread = max(min(spread, of_most(places[:, 0]) ** 2), spread / _OF_OTHERS)
         variance += max(spread, group.variance) / 2
     if not variance:
         return inf if gap > 0 else 0.0
     return gap / sqrt(variance)
+
+
+def apart_at_least(groups: Sequence[Group]) -> Array:
+    """A number that the separation of any two groups does not fall below if it is positive, (K, K).
+
+    It is what the separation would be if all the spread of the groups counted. Cost O(m K d), in
+    products of matrices, and nothing is sorted.
+    """
+    k = len(groups)
+    centres = np.array([group.centre for group in groups])
+    gaps, variances = np.zeros((k, k)), np.zeros((k, k))
+    for number, group in enumerate(groups):
+        lines = group.centre - centres
+        others = np.flatnonzero(np.einsum("ij,ij->i", lines, lines))
+        if len(group.away) > 1 and len(others):
+            mean, spread = _mean_and_spread(group, _places(group, lines[others]))
+            gaps[number, others] = mean
+            variances[number, others] = np.maximum(spread, group.variance) / 2
+    tiny = np.finfo(np.float64).tiny
+    found: Array = (gaps + gaps.T) / np.sqrt(np.maximum(variances + variances.T, tiny))
+    found[np.array([len(group.away) < 2 for group in groups], dtype=bool)] = 0
+    return np.minimum(found, found.T)
+
+
+def _places(group: Group, lines: Array) -> Array:
+    """Where every client is on these lines, (L, d), each of them without that client: (M, L).
+
+    A line leads from the centre of another group to this one's; its middle is at 0.
+    """
+    along = group.away @ lines.T
+    squared = np.einsum("ij,ij->i", lines, lines)
+    part = (group.weights / (group.total - group.weights))[:, None]
+    squares = group.squares[:, None]
+    # Without the client, the line is `line` - part * away.
+    length = np.sqrt(np.maximum(squared - 2 * part * along + part**2 * squares, 1e-12 * squared))
+    places: Array = (squared / 2 + along - (1 + part / 2) * part * squares) / length
+    return places
+
+
+def _mean_and_spread(group: Group, places: Array) -> tuple[Array, Array]:
+    """The mean and the variance of a group's clients on each line, shape (L,)."""
+    means: Array = group.weights @ places / group.total
+    spreads: Array = group.weights @ (places - means) ** 2 / group.total
+    return means, spreads * (group.size / (group.size - 1))
 
 
 def of_most(places: Array) -> float:

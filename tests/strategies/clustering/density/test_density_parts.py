@@ -6,15 +6,18 @@ from scipy.spatial.distance import cdist
 
 from tagma.server.results.cluster_scores import misclustering
 from tagma.strategies.clustering import density, random_labels, trimmed_kmeans
+from tagma.strategies.clustering.density import revision
 from tagma.strategies.clustering.density.constants import Constants
 from tagma.strategies.clustering.density.coordinates import coordinate_medians, first_units
 from tagma.strategies.clustering.density.copies import superfluous
-from tagma.strategies.clustering.density.membership import newcomer
+from tagma.strategies.clustering.density.membership import newcomer, polish
 from tagma.strategies.clustering.density.modes import find_modes
 from tagma.strategies.clustering.density.noise import noise_outside
 from tagma.strategies.clustering.density.projection import signal_directions
+from tagma.strategies.clustering.density.revision import Known, near_pairs
 from tagma.strategies.clustering.density.separation import (
     Group,
+    apart_at_least,
     by_chance,
     oblong,
     separation,
@@ -377,3 +380,53 @@ def test_neighbours_are_the_same_in_blocks_of_any_size(monkeypatch):
         assert neighbours_within(points, 1.5).tolist() == [1, 2, 1, 1, 1]
         assert linked(points, 1.5).tolist() == [0, 0, 0, 1, 1]
         assert linked(points, 0.5).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_no_two_groups_are_nearer_than_the_bound_says():
+    near = total = 0
+    for seed in range(60):
+        source = np.random.default_rng([23, seed])
+        dim, k = int(source.integers(1, 40)), int(source.integers(2, 9))
+        groups = []
+        for _ in range(k):
+            count = int(source.integers(1, 25))
+            rows = source.normal(size=(count, dim)) + source.normal(scale=4 / dim**0.5, size=dim)
+            rows[: count // 5] *= source.uniform(1, 6)
+            groups.append(Group(rows, source.uniform(0.1, 1, size=count), source.uniform(0, 2)))
+        groups.append(groups[0])
+        bound = apart_at_least(groups)
+        for a, first in enumerate(groups):
+            for b, second in enumerate(groups[:a]):
+                true = separation(second, first)
+                assert bound[a, b] == bound[b, a]
+                assert bound[a, b] <= 0 or true >= bound[a, b] * (1 - 1e-9)
+                near, total = near + (true < DEFAULTS.apart), total + 1
+    assert 0 < near < total
+
+
+@pytest.mark.parametrize("within", [DEFAULTS.apart, DEFAULTS.doubting.hardly, 12.0])
+def test_pairs_that_are_passed_over_are_not_near(monkeypatch, within):
+    for seed in range(15):
+        known, fit = rough_clusters(seed)
+        found = near_pairs(known, fit, within)
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                revision, "apart_at_least", lambda groups: np.full((len(groups),) * 2, -np.inf)
+            )
+            assert near_pairs(known, fit, within) == found
+            everything = near_pairs(known, fit, np.inf)
+        assert found == [pair for pair in everything if pair[0] < within]
+
+
+def rough_clusters(seed):
+    """Eight groups, some of which overlap, and noisy clients among them."""
+    source = np.random.default_rng([29, seed])
+    centres = source.normal(scale=1.5, size=(8, 20))
+    groups = np.arange(160) % 8
+    vectors = centres[groups] + source.normal(size=(160, 20))
+    vectors[::11] += 3 * source.normal(size=(15, 20))
+    strong = np.linalg.qr(source.normal(size=(20, 6)))[0].T
+    known = Known(
+        vectors, vectors @ strong.T, strong, np.ones(160), 1.0, 1.0, np.ones(160), 4, DEFAULTS
+    )
+    return known, polish(vectors, groups, 1.0, 1.0, known.room, DEFAULTS)
