@@ -1,7 +1,8 @@
 """Cells on a Ray cluster: the one that RAY_ADDRESS names, or one on this computer for the while.
 
 Results come back to this process, which keeps them: the cluster's computers need Tagma, in the same
-version, but none of its folders. A cell that takes too long is ended with its process.
+version, but none of its folders. A cell that takes too long is ended with its process. One whose
+process died, as with the computer it was on, is tried once more, where there is room.
 """
 
 import os
@@ -55,24 +56,26 @@ class RayWorkers:
         self._ray = ray
         self._count = count or int(ray.cluster_resources().get("CPU", 1))
         self._run = ray.remote(num_cpus=1, max_retries=0)(_remote_work)
-        self._running: dict[Any, tuple[str, float]] = {}
+        self._running: dict[Any, tuple[Cell, str, float]] = {}
+        self._died: set[str] = set()
 
     @property
     def free(self) -> int:
         """How many cells could start at once."""
-        return self._count - len(self._running)
+        there = int(self._ray.cluster_resources().get("CPU", 0))  # fewer, when a computer is lost
+        return max(min(self._count, there), 1) - len(self._running)
 
     def start(self, key: str, cell: Cell) -> None:
         """Hand the cell to Ray."""
-        self._running[self._run.remote(cell)] = (key, time.monotonic())
+        self._running[self._run.remote(cell)] = (cell, key, time.monotonic())
 
     def ended(self, patience: float) -> list[Ended]:
         """The cells that have ended, those that took too long among them."""
         self._ray.wait(list(self._running), num_returns=1, timeout=patience)
         ready, rest = self._ray.wait(list(self._running), num_returns=len(self._running), timeout=0)
-        over = [self._received(task) for task in ready]
+        over = [end for task in ready if (end := self._received(task))]
         for task in rest:
-            key, started = self._running[task]
+            _, key, started = self._running[task]
             if time.monotonic() - started > self._timeout:
                 self._ray.cancel(task, force=True)
                 del self._running[task]
@@ -85,11 +88,17 @@ class RayWorkers:
             self._ray.cancel(task, force=True)
         self._ray.shutdown()
 
-    def _received(self, task: Any) -> Ended:
-        key, _ = self._running.pop(task)
+    def _received(self, task: Any) -> Ended | None:
+        """None of a cell that has to be run again."""
+        cell, key, _ = self._running.pop(task)
+        died = self._ray.exceptions.WorkerCrashedError, self._ray.exceptions.NodeDiedError
         try:
             code, result, error = self._ray.get(task)
         except self._ray.exceptions.RayError as problem:
+            if isinstance(problem, died) and key not in self._died:
+                self._died.add(key)
+                self.start(key, cell)
+                return None
             return Ended(key, None, one_line(problem, LONGEST))
         if code != code_fingerprint():
             return Ended(key, None, _OTHER_CODE)

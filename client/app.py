@@ -5,13 +5,14 @@ number that the client gives itself is there, too (`tagma.strategies.client_iden
 """
 
 from functools import lru_cache
+from typing import cast
 
 from flwr.app import Context, Message, MetricRecord
 from flwr.clientapp import ClientApp
 
 from tagma.attacks.client_mod import byzantine_mod
 from tagma.client.client_cache import client_of
-from tagma.exchange import CHOICE, INTRODUCE
+from tagma.exchange import CHOICE, INTRODUCE, NO_MODEL, OWN
 from tagma.flower_private import content_of
 from tagma.settings import settings_from
 from tagma.tasks.task import layout_of
@@ -57,7 +58,7 @@ def train(message: Message, context: Context) -> Message:
 def evaluate(message: Message, context: Context) -> Message:
     """How good the received model is on held-out data of this client; nothing else is sent.
 
-    Of several models, the one that fits its training examples best, and which that is.
+    Of several models, its own or one that fits its training examples clearly better, and which.
     """
     number = round_of(message)
     client = client_of(context, number)
@@ -65,7 +66,8 @@ def evaluate(message: Message, context: Context) -> Message:
     models = models_of(message, layout)
     metrics, row = _about(client.number, len(client.data)).copy(), 0
     if ARRAYS not in message.content:
-        metrics[CHOICE] = row = client.best_of(models)
+        own = config_of(message).get(OWN, NO_MODEL)
+        metrics[CHOICE] = row = client.used_of(models, int(cast(int, own)))
     metrics.update(client.evaluate(models[row], number))
     return Message(content_of({METRICS: metrics}), reply_to=message)
 

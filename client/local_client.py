@@ -10,6 +10,7 @@ from tagma.arrays import Array
 from tagma.attacks.adversary import goal_of
 from tagma.attacks.base import LocalAttack
 from tagma.attacks.goal import SUCCESS, Goal
+from tagma.client.better_model import clearly_better
 from tagma.client.solvers.solution import Solver
 from tagma.client.solvers.solver_choice import solver_of
 from tagma.client.training import LocalTraining, personalisation_of, training_of
@@ -111,6 +112,10 @@ class LocalClient:
             return float(self._task.evaluate_with(model, buffers, self.data)["loss"])
         return self._task.loss(model, self.data)
 
+    def used_of(self, models: Sequence[Model], own: int) -> int:
+        """The model that the client uses: its own, or one that is clearly better."""
+        return model_used(self._task, self.data, models, own)
+
     def evaluate(self, received: Model, round_number: int) -> dict[str, float]:
         """Every metric of a model on held-out data, and again after steps of the client's own."""
         return {**self._measure(received), **self.personalised(received, round_number)}
@@ -135,12 +140,31 @@ def measured(
     task: Task, goal: Goal | None, received: Model, client: int, data: Data
 ) -> Mapping[str, float]:
     """Every metric of a model on a client's test data, and how often an attack's goal is met."""
+    found = _metrics(task, received, data)
+    if goal is None:
+        return found
+    return {**found, SUCCESS: goal.success(task, *received, client)}
+
+
+def model_used(task: Task, data: Data, models: Sequence[Model], own: int) -> int:
+    """The model that a client with these training examples uses: its own, or a clearly better one.
+
+    The task's first metric decides (`tagma.client.better_model`).
+    """
+    metric, better = next(iter(task.metrics.items()))
+    sign = 1 if better == "low" else -1
+
+    def cost(row: int, examples: Data) -> float:
+        return sign * _metrics(task, models[row], examples)[metric]
+
+    return clearly_better(cost, len(models), data, own)
+
+
+def _metrics(task: Task, received: Model, data: Data) -> Mapping[str, float]:
     model, buffers = received
     if buffers and isinstance(task, WithBuffers):
-        found = task.evaluate_with(model, buffers, data)
-    else:
-        found = task.evaluate(model, data)
-    return found if goal is None else {**found, SUCCESS: goal.success(task, model, buffers, client)}
+        return task.evaluate_with(model, buffers, data)
+    return task.evaluate(model, data)
 
 
 def personal_stream(seed: int, client: int, round_number: int) -> np.random.Generator:

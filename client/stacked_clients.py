@@ -25,6 +25,7 @@ from tagma.client.local_client import (
     Model,
     make_client,
     measured,
+    model_used,
     personal_stream,
     under_personal_names,
 )
@@ -40,6 +41,7 @@ from tagma.exchange import (
     FIT,
     GRADIENT,
     HALF,
+    NO_MODEL,
     PROXIMAL,
     SMOOTHNESS,
     TRAIN,
@@ -156,13 +158,13 @@ class StackedClients:
     ) -> dict[int, dict[str, float]]:
         """What every client measures with its model; equal models on the same data only once.
 
-        A client that fails is not among them. Of several models it measures the one that fits its
-        training examples best, and says which.
+        A client that fails is not among them. Of several models it measures the one that it uses,
+        and says which.
         """
         if request.which is None:
-            best = self._best_of(round_number, request, buffers)
-            told = self.evaluate(round_number, replace(request, which=best), buffers)
-            row_of = dict(zip(request.clients.tolist(), best.tolist(), strict=True))
+            used = self._used_of(round_number, request, buffers)
+            told = self.evaluate(round_number, replace(request, which=used), buffers)
+            row_of = dict(zip(request.clients.tolist(), used.tolist(), strict=True))
             return {client: {**own, CHOICE: float(row_of[client])} for client, own in told.items()}
         found: dict[int, dict[str, float]] = {}
         known: dict[tuple[int, int], dict[str, float] | None] = {}
@@ -184,17 +186,15 @@ class StackedClients:
             for client, own in personal if client in found
         }  # fmt: skip
 
-    def _best_of(self, round_number: int, request: Request, buffers: Buffers) -> Labels:
-        """The model that fits the examples of each client best."""
+    def _used_of(self, round_number: int, request: Request, buffers: Buffers) -> Labels:
+        """The model of each client, or one that is clearly better on its examples."""
         found = np.zeros(len(request.clients), dtype=np.int64)
-        if not self._alone:
-            for part in self._parts(round_number, request.clients):
-                found[part.rows] = _choices(part.examples, request.models)
-            return found
+        own = np.full_like(found, NO_MODEL) if request.own is None else request.own
         models = [(model, buffers(row)) for row, model in enumerate(request.models)]
-        for place, client in enumerate(request.clients.tolist()):
-            with suppress(Exception):  # a client may fail in any way
-                found[place] = self._client(client, round_number).best_of(models)
+        for part in self._parts(round_number, request.clients):
+            for place, data in enumerate(part.examples.data, start=part.rows.start):
+                with suppress(Exception):  # a client may fail in any way
+                    found[place] = model_used(self._task, data, models, int(own[place]))
         return found
 
     def _personalised(

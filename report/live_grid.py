@@ -79,7 +79,8 @@ class LiveGridPage:
         facts = [("grid", self._about["name"])] if self._about else []
         key = tuple(self._states.items()), bool(self._about)
         if self._drawn is None or self._drawn[0] != key:
-            self._drawn = key, self._board(made) if counts["ok"] else {"board": "", "charts": ""}
+            some = counts["ok"] and self._about
+            self._drawn = key, self._board(made) if some else {"board": "", "charts": ""}
         return {
             "head": str(made.head(self._title(over, total), facts, over, total)),
             "figures": str(made.figures(self._figures(counts, over, total))),

@@ -11,7 +11,7 @@ import math
 import os
 import stat
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,14 @@ from tagma.server.results.scores import ERRORS
 from tagma.strategies.replies import ABSENCES
 
 MOST_CLIENTS, MOST_ROUNDS, MOST_LOG = 20_000, 100_000, 400
-_LINE, _STEP = 2**24, 2**20
-_HEAD = 160
-"""Bytes by which a file is known again; the first line of events has the time in it."""
+_MOST_PAIRS = 2**20
+"""True and found clusters, multiplied, that are matched with each other."""
+_LINE, _STEP, _FILE = 2**24, 2**20, 2**28
+_MARK = 160
+"""Bytes at the beginning, and before the place reached, by which a file is known again."""
 MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+OF_CLIENTS = ("rejected", "joined", "returned")
 CONTRADICTS = "its replies contradict its first model"
 OUTSIDE = "its local model lies outside the ball of its cluster"
 
@@ -48,7 +51,8 @@ class Tail:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._at, self._head, self._rest = 0, b"", b""
+        self._at, self._rest = 0, b""
+        self._marks: tuple[tuple[int, bytes], ...] = ()
 
     def lines(self) -> tuple[bool, Iterator[bytes]]:
         """Whether it is another file than before, and the lines."""
@@ -60,25 +64,24 @@ class Tail:
         if not stat.S_ISREG(about.st_mode):
             os.close(file)
             return False, iter(())
-        head = os.pread(file, _HEAD, 0)
-        anew = about.st_size < self._at or not head.startswith(self._head)
+        anew = any(os.pread(file, len(mark), at) != mark for at, mark in self._marks)
         if anew:
-            self._at, self._rest = 0, b""
-        self._head = head
+            self._at, self._rest, self._marks = 0, b"", ()
         return anew, self._added(file)
 
     def _added(self, file: int) -> Iterator[bytes]:
-        try:
-            while block := os.pread(file, _STEP, self._at):
-                self._at += len(block)
-                *lines, self._rest = (self._rest + block).split(b"\n")
-                yield from lines
-                if len(self._rest) > _LINE:
-                    raise ValueError("a line that is too long")
-        except (OSError, ValueError):
-            self._rest = b""
-        finally:
-            os.close(file)
+        with open(file, "rb", buffering=0):
+            try:
+                while self._at < _FILE and (block := os.pread(file, _STEP, self._at)):
+                    self._at += len(block)
+                    *lines, self._rest = (self._rest + block).split(b"\n")
+                    yield from lines
+                    if len(self._rest) > _LINE:
+                        raise ValueError("a line that is too long")
+            except (OSError, ValueError):
+                self._rest = b""
+            places = 0, max(0, self._at - _MARK)
+            self._marks = tuple((at, os.pread(file, min(_MARK, self._at), at)) for at in places)
 
 
 @dataclass
@@ -223,8 +226,7 @@ class LiveRun:
             self._say(self.round, f"the run broke off: {self.broken}", "bad")
 
     def _begin(self, line: Mapping[str, Any]) -> None:
-        resumed = _whole(line["resumed"])
-        count = min(_whole(line["clients"]), MOST_CLIENTS)
+        resumed, clients = _whole(line["resumed"]), _whole(line["clients"])
         self.about = {
             "rounds": _whole(line["rounds"]),
             "engine": one_line(line["engine"], 40),
@@ -234,10 +236,12 @@ class LiveRun:
             "byzantine": None if line["byzantine"] is None else {*map(_whole, line["byzantine"])},
             "scores": [_score(one) for one in line["scores"][:20]],
         }
-        for number in range(count):
+        for number in range(min(clients, MOST_CLIENTS)):
             self.clients.setdefault(number, LiveClient())
         self.broken, self.waiting = "", None
         self._ends.clear()
+        if clients > MOST_CLIENTS:
+            self._say(resumed + 1, f"the first {MOST_CLIENTS:,} of {clients:,} clients are shown")
         if resumed:
             self._say(
                 resumed + 1, f"the run goes on from its checkpoint, before round {resumed + 1}"
@@ -250,8 +254,11 @@ class LiveRun:
         self.models = _whole(line["models"])
         if math.isfinite(at := float(line["at"])):
             self._ends.append((number, at))
-        rows = [[int(cell) for cell in row[:8]] for row in line.get("clients", ())]
-        happened = [entry for entry in line.get("happened", ()) if isinstance(entry, list)]
+        rows = [[int(cell) for cell in row[:8]] for row in _shown(line.get("clients", ()))]
+        happened = [
+            entry for entry in line.get("happened", ())
+            if isinstance(entry, list) and (entry[1] not in OF_CLIENTS or _is_shown(entry[2]))
+        ]  # fmt: skip
         joined = {_whole(entry[2]) for entry in happened if entry[1] == "joined"}
         changes: dict[tuple[str, str], list[int]] = {}
         for row in rows:
@@ -262,7 +269,7 @@ class LiveRun:
         self._absences(number, happened)
         for entry in happened:
             self._happened(entry)
-        for client, node in line.get("nodes", ()):
+        for client, node in _shown(line.get("nodes", ())):
             self._client(client).node = one_line(node, 24)
         for client in sorted(joined):
             self._say_joined(number, client)
@@ -273,7 +280,7 @@ class LiveRun:
             self.contradiction = one_line(line["contradiction"])
             self._say(number, f"do not trust this run: {self.contradiction}", "bad")
         for name, values in dict(line.get("measured", {})).items():
-            for client, value in values:
+            for client, value in _shown(values):
                 if math.isfinite(number_ := float(value)):
                     self._client(client).measured[one_line(name, 60)] = number_
         if "picture" in line:
@@ -290,7 +297,7 @@ class LiveRun:
         client, model, trimmed, quarantined, excluded, strikes, left_out, last = row
         one = self._client(client)
         before = one.excluded, one.quarantined, one.strikes, one.model
-        one.here, one.model = True, None if model < 0 else model
+        one.here, one.model = True, model if 0 <= model < MOST_CLIENTS else None
         one.trimmed, one.quarantined = bool(trimmed), bool(quarantined)
         one.excluded, one.strikes, one.left_out = bool(excluded), _whole(strikes), bool(left_out)
         one.last = _whole(last)
@@ -369,7 +376,7 @@ class LiveRun:
         self.log.append(Entry(number, words, tone))
 
     def _picture(self, picture: Mapping[str, Any]) -> None:
-        for client, *place in picture["places"]:
+        for client, *place in _shown(picture["places"]):
             self._client(client).place = _point(place)
         centres = picture.get("centres", ())[:1000]
         points = [_point(one) for one in centres]
@@ -407,10 +414,11 @@ class LiveRun:
             for number, one in sorted(self.clients.items())
             if one.here
         )
-        matched = match_clusters(rows, self.models) if labels else {}
         honest = [row for row in rows if row.true is not None and not row.byzantine]
-        wrong = sum(row.assigned is None or misplaced(row, matched) for row in honest)
-        known = bool(honest) and self.clustered
+        found = min(self.models, MOST_CLIENTS)
+        known = self.clustered and 0 < len({row.true for row in honest}) * found <= _MOST_PAIRS
+        matched = match_clusters(rows, found) if known else {}
+        wrong = sum(row.assigned is None or misplaced(row, matched) for row in honest if known)
         return Run(
             folder=self.folder,
             misclustering=wrong / len(honest) if known else None,
@@ -477,6 +485,15 @@ def _who(clients: Sequence[int]) -> str:
     if len(clients) == 1:
         return f"client {clients[0]}"
     return f"{len(clients)} clients ({some_of(sorted(clients))})"
+
+
+def _shown(entries: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Those that begin with a client that the page has a place for."""
+    return [one for one in entries if _is_shown(one[0])]
+
+
+def _is_shown(client: Any) -> bool:
+    return client is None or _whole(client) < MOST_CLIENTS
 
 
 def _whole(value: Any) -> int:

@@ -46,7 +46,7 @@ class AlgorithmRun(Generic[S]):
     share of every model's clients that is asked in a round, `quorum` the share of those that should
     answer without whose answers the round does not count. A model with fewer than `min_replies`
     usable replies stays as it is. `own_data` answers from data of the server's own, if it has some.
-    With `choose` clients try all models, to use the one that fits them best.
+    With `choose` clients try all models, to use another than their own where it is clearly better.
     """
 
     def __init__(
@@ -191,11 +191,11 @@ class AlgorithmRun(Generic[S]):
     def to_evaluate(self, present: Labels) -> Request:
         """Every client that is there is to try its model, or the initial one if it has none.
 
-        Where clients may choose, it is to try all.
+        Where clients may choose, it is to try all, and to leave its own for a clearly better one.
         """
         models, which = self.algorithm.serve(self.state, present)
         if self._choose and len(models) > 1:
-            return Request(EVALUATE, present, models, None)
+            return Request(EVALUATE, present, models, None, own=which)
         if NO_MODEL in which:
             which = np.where(which == NO_MODEL, len(models), which)
             models = np.vstack([models, self.initial])

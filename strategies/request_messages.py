@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 
-from tagma.exchange import EVALUATE, NO_MODEL, Request
+from tagma.exchange import EVALUATE, NO_MODEL, OWN, Request
 from tagma.wire import ARRAYS, CONFIG, ROUND, WORK
 
 
@@ -15,8 +15,13 @@ def messages_of(
     settings = {name: float(value) for name, value in request.settings.items()}
     config = ConfigRecord({ROUND: round_number, WORK: request.work, **settings})
     if request.which is None:
-        content = _content(config, {f"{ARRAYS}.{k}": one for k, one in enumerate(models)})
-        contents = [content] * len(nodes)
+        every = {f"{ARRAYS}.{k}": one for k, one in enumerate(models)}
+        own = [NO_MODEL] * len(nodes) if request.own is None else request.own.tolist()
+        content_of = {
+            k: _content(config if k == NO_MODEL else ConfigRecord({**config, OWN: k}), every)
+            for k in sorted(set(own))
+        }
+        contents = [content_of[k] for k in own]
     else:
         bare = _content(config, {})
         records = [_content(config, {ARRAYS: one}) for one in models]

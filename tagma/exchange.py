@@ -25,6 +25,8 @@ INTRODUCE, EVALUATE = "introduce", "evaluate"
 """What is asked for around it: who a client is, and how good a model is."""
 CHOICE = "choice"
 """The number that a client reports who got several models: the row of the one it went on with."""
+OWN = "own"
+"""The setting of an evaluation of several models: the row of the client's own, `Request.own`."""
 SMOOTHNESS = "smoothness"
 """The number that a client reports where it is asked to: how fast its gradient can change. Also the
 setting of a request that asks for it."""
@@ -60,6 +62,9 @@ class Request:
     """Numbers that the clients' work needs."""
     expects: Mapping[str, Expected] = field(default_factory=dict)
     """What replies report beside their vector."""
+    own: Labels | None = None
+    """In an evaluation of all rows: the one that each client leaves only for a clearly better one,
+    shape (m,); `NO_MODEL`: it takes the best."""
 
     def rows(self, clients: Labels) -> Labels:
         """The rows of `models` that these clients received."""

@@ -91,7 +91,7 @@ class Settings(BaseModel):
     usual: Mapping[str, Any]
     device: Literal["cpu", "cuda", "auto"]
     live: bool
-    pause: Annotated[float, Ge(0)]
+    pause: Annotated[float, Ge(0), Le(86_400)]
     checkpoint_every: Annotated[int, Ge(0)]
     resume: bool
     output: str | None

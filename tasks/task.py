@@ -28,7 +28,11 @@ class Data:
         """Every second example, from the first or the second on; 0, or of less than two: all."""
         if not which or len(self) < 2:
             return self
-        return Data(self.inputs[which - 1 :: 2], self.targets[which - 1 :: 2])
+        return self.dealt(which - 1, 2)
+
+    def dealt(self, part: int, parts: int) -> "Data":
+        """One of so many parts: every `parts`-th example, from the number `part` on."""
+        return Data(self.inputs[part::parts], self.targets[part::parts])
 
 
 @dataclass(frozen=True)

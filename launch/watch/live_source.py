@@ -1,5 +1,6 @@
 """What a live page shows: a folder in which a run, or a grid, is or will be under way."""
 
+import os
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
@@ -36,11 +37,14 @@ class LiveSource:
     def ended(self) -> bool:
         """Whether nothing more will come, so that there can be a report."""
         grid, index = self.folder / CELLS, self.folder / INDEX
-        if index.is_file():
-            return not grid.is_file() or index.stat().st_mtime >= grid.stat().st_mtime
-        if not (self.folder / METRICS).is_file():
+        try:
+            if index.is_file():
+                return not grid.is_file() or index.stat().st_mtime >= grid.stat().st_mtime
+            if not (self.folder / METRICS).is_file():
+                return False
+            return (self.folder / REPORT).exists() or not seems_claimed(self.folder)
+        except OSError:  # it is being replaced, or nothing of ours to read
             return False
-        return (self.folder / REPORT).exists() or not seems_claimed(self.folder)
 
     def parts(self) -> dict[str, str]:
         """What is on the page as it is now."""
@@ -50,7 +54,7 @@ class LiveSource:
     def shell(self) -> str:
         """The whole page as it is now."""
         with self._one:
-            return self._drawn().shell("/".join(self.folder.resolve().parts[-2:]))
+            return self._drawn().shell("/".join(Path(os.path.abspath(self.folder)).parts[-2:]))
 
     def report(self) -> str:
         """The report, made here from the data: that in the folder may be anybody's page."""

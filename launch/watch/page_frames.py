@@ -9,6 +9,8 @@ import time
 from collections.abc import AsyncIterator
 from uuid import uuid4
 
+from markupsafe import escape
+
 from tagma.errors import TagmaError
 from tagma.escaping import one_line
 from tagma.launch.watch.live_source import LiveSource
@@ -89,10 +91,16 @@ class Frames:
 
     def _look(self) -> tuple[dict[str, str], bool, float]:
         """The parts, whether it is over, and the time that took."""
-        start = time.thread_time()
+        start, ended = time.thread_time(), False
         try:
             ended = self.source.ended
             parts = self.source.parts()
-        except (TagmaError, OSError) as problem:
-            ended, parts = False, {"link": one_line(problem)}
-        return parts, ended, time.thread_time() - start
+        except Exception as problem:  # whatever stands in a stranger's folder
+            parts = {"link": str(escape(in_words(problem)))}
+        return {"link": ""} | parts, ended, time.thread_time() - start
+
+
+def in_words(problem: Exception) -> str:
+    """Why a folder cannot be shown, in one line."""
+    told = isinstance(problem, TagmaError | OSError)
+    return one_line(problem) if told else f"cannot be drawn ({one_line(repr(problem))})"

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from html import unescape
 from ipaddress import ip_address
@@ -35,7 +35,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tagma.errors import TagmaError
 from tagma.launch.watch.live_source import LiveSource
-from tagma.launch.watch.page_frames import Frames
+from tagma.launch.watch.page_frames import Frames, in_words
 
 _MOST_LOOKING = 32
 _RETRY = 1000
@@ -157,14 +157,15 @@ class PageServer:
         source = self._frames.source
         if source.ended:
             return RedirectResponse("report", 302, _HEADERS)
-        return _answer(await to_thread(source.shell))
+        return await _answer(source.shell)
 
     async def _report(self, request: Request) -> Response:
         if not self._frames.source.ended:
             return RedirectResponse(".", 302, _HEADERS)
-        page = await to_thread(self._frames.source.report)
-        self._given.set()
-        return _answer(page)
+        try:
+            return await _answer(self._frames.source.report)
+        finally:
+            self._given.set()
 
     async def _events(self, request: Request) -> Response:
         if self._frames.looking >= _MOST_LOOKING:
@@ -184,8 +185,12 @@ class PageServer:
                 yield ": still here\n\n"
 
 
-def _answer(page: str) -> Response:
-    """A page of ours; its first policy is its own, whatever stands in it later."""
+async def _answer(draw: Callable[[], str]) -> Response:
+    """A page of ours, or why there is none; its first policy is its own, whatever comes later."""
+    try:
+        page = await to_thread(draw)
+    except Exception as problem:  # whatever stands in a stranger's folder
+        return PlainTextResponse(f"{in_words(problem)}\n", 500, _HEADERS)
     found = _POLICY.search(page)
     assert found is not None
     policy = f"{unescape(found[1])}; frame-ancestors 'none'"

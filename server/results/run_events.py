@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tagma.arrays import Array, Labels, Mask
+from tagma.arrays import Array, Mask
 from tagma.escaping import one_line
 from tagma.foreign_file import plain_file
 from tagma.server.results.client_metrics import ClientMetric
@@ -77,7 +77,7 @@ class RunEvents:
             if isinstance(one, ClientMetric) and one.of is None
         ]  # fmt: skip
         self._table = np.empty((0, 1 + len(COLUMNS)), dtype=np.int64)
-        self._last: Labels = np.zeros(0, dtype=np.int64)
+        self._last: dict[int, int] = {}  # a number may be any that a client claims
         self._nodes: dict[int, int] = {}
         self._drawn: tuple[Array, ClientPlaces | None] | None = None
         self._drawn_at = self._next = 0.0
@@ -135,9 +135,7 @@ class RunEvents:
 
     def _note(self, outcome: Round) -> None:
         number, pending = outcome.number, self._pending
-        if len(self._last) <= (most := int(outcome.clients.max(initial=-1))):
-            self._last = np.pad(self._last, (0, most + 1 - len(self._last)))
-        self._last[outcome.answered] = number
+        self._last |= dict.fromkeys(outcome.answered.tolist(), number)
         happened: list[list[Any]] = [
             [number, "rejected", client, reason] for client, reason in outcome.rejected
         ]
@@ -193,7 +191,7 @@ class RunEvents:
             table[rows, 2], table[rows, 3] = found.trimmed, standing.quarantined
             table[rows, 4], table[rows, 5] = standing.excluded, standing.strikes
         table[:, 6] = np.isin(clients, outcome.answered[_mask(outcome)])
-        last = self._last[clients]
+        last = np.array([self._last.get(client, 0) for client in clients.tolist()], dtype=np.int64)
         table[:, 7] = np.where(last == outcome.number, 0, last)
         before, self._table = self._table, table
         if before.shape == table.shape and (before[:, 0] == table[:, 0]).all():

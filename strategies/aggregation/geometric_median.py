@@ -15,6 +15,10 @@ from tagma.strategies.numerics.weiszfeld import Medians, geometric_medians
 
 _ROUNDS, _LIMIT, _TOLERANCE = 20, 100, 1e-9
 """Steps shrink slowly in few dimensions: small ones are needed for an error of 1e-6."""
+_FEW = 2**14
+"""Up to this many entries, steps in coordinates cost less than a Gram matrix and steps in it."""
+_ERROR, _STEP = 1e-8, 1e-7
+"""In units of the typical distance: of what is left, as steps shrink, and of the last step."""
 
 
 @rule
@@ -24,14 +28,24 @@ def geometric_median(updates: Rows, *, weights: Array | None = None) -> Aggregat
     Breakdown point 1/2, of the weight, with an error that grows like sqrt(d). Does not depend on
     the coordinate system. Says how many iterations it took and why it stopped ("converged" or
     "iteration limit").
-    Cost O(m d) for each iteration of many rows while these are few. For few rows, and where the
+    Cost O(m d) for each iteration of few entries, and of many rows while iterations are few. For
+    few rows of many entries, and where the
     iterations become many, O(m^2 d) for the Gram matrix, and nothing that depends on d after it.
     Where rows of float32 lie near their median, the Gram matrix is made again in float64.
     """
-    passes = passes_over(updates)
     found = None
+    if len(updates) * updates.dim <= _FEW:
+        estimate, found = _in_coordinates(updates.dense(), weights)
+        if found.stopped == "converged":
+            return Aggregate(
+                estimate.astype(updates.dtype),
+                weights=found.weights[0],
+                iterations=found.iterations,
+                stopped=found.stopped,
+            )
+    passes = passes_over(updates)
     if passes is not None:
-        found = _median(passes, weights, rounds=1, limit=passes.limit, newton=False)
+        found = _median(passes, weights, found, rounds=1, limit=passes.limit, newton=False)
         if found.stopped == "converged" and passes.is_accurate(found.weights[0]):
             return _aggregate(passes, found)
     geometry = Geometry(updates)
@@ -40,6 +54,37 @@ def geometric_median(updates: Rows, *, weights: Array | None = None) -> Aggregat
         geometry = Geometry(updates, exact=True)
         found = _median(geometry, weights, found)
     return _aggregate(geometry, found)
+
+
+def _in_coordinates(rows: Array, masses: Array | None) -> tuple[Array, Medians]:
+    """Weiszfeld's iteration as it is written down, in float64, until it converges or is slow.
+
+    It is given up where it meets a row, and begins where `geometric_medians` does.
+    """
+    rows = rows.astype(np.float64, copy=False)
+    everyone = np.ones(len(rows)) if masses is None else masses
+    mass = everyone.sum()
+    squared = np.einsum("ij,ij->i", rows, rows)
+    lengths = np.sqrt(squared)
+    pulls = everyone / np.maximum(lengths, 1e-3 * np.median(lengths) or 1.0)
+    weights = pulls / pulls.sum()
+    at, before = weights @ rows, np.inf
+    for iteration in range(1, _ROUNDS + 1):
+        apart = rows - at
+        squared = np.einsum("ij,ij->i", apart, apart)
+        if not squared.min() > 0:
+            return at, Medians(weights[None], iteration, "iteration limit")
+        pulls = everyone / np.sqrt(squared)
+        total = pulls.sum()
+        weights = pulls / total
+        moved = weights @ rows
+        step = moved - at
+        at, length, scale = moved, float(np.sqrt(step @ step)), mass / total
+        # Steps that shrink by the same factor each leave length^2 / (before - length) to go.
+        if length <= _STEP * scale and length**2 <= _ERROR * scale * (before - length):
+            return at, Medians(weights[None], iteration, "converged")
+        before = length
+    return at, Medians(weights[None], _ROUNDS, "iteration limit")
 
 
 def _median(

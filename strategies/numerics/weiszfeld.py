@@ -69,8 +69,10 @@ def geometric_medians(
         weights[running] = moved
         if not going.any():
             return Medians(weights, iteration + 1, "converged")
-        running, inside = running[going], inside[going]
-        current, products = moved[going], moved_products[going]
+        current, products = moved, moved_products
+        if not going.all():
+            running, inside = running[going], inside[going]
+            current, products = moved[going], moved_products[going]
         if iteration % _ASK == _ASK - 1:
             nearest, found = _nearest_points(points, inside, current, products, tolerance, masses)
             weights[running[found]] = nearest[found]
@@ -114,11 +116,14 @@ def _step(
     apart = members & (squared > 0)
     pulls = _pulls(squared, apart, masses)
     total = pulls.sum(axis=1, keepdims=True)
-    target = np.divide(pulls, total, out=weights.copy(), where=total > 0)
     hit = members > apart
-    for row in np.flatnonzero(hit.any(axis=1)):
-        mass = _mass(hit[row], masses)
-        target[row] = _leave_hit_point(points, weights[row], target[row], pulls[row], mass)
+    if hit.any():
+        target = np.divide(pulls, total, out=weights.copy(), where=total > 0)
+        for row in np.flatnonzero(hit.any(axis=1)):
+            mass = _mass(hit[row], masses)
+            target[row] = _leave_hit_point(points, weights[row], target[row], pulls[row], mass)
+    else:
+        target = pulls / total
     scale = _mass(apart, masses) / np.maximum(total[:, 0], np.finfo(np.float64).tiny)
     return target, scale
 

@@ -93,6 +93,12 @@ def test_lines_that_are_anything_break_no_page(grid, tmp_path, hostile):
     assert "<table" in page.shell("<x>")
 
 
+def test_cells_of_a_grid_that_nobody_named_break_no_page(grid, tmp_path):
+    text = "".join(json.dumps(line) + "\n" for line in lines(grid)[1:])
+    (tmp_path / "cells.jsonl").write_text(text)
+    assert LiveGridPage(tmp_path).parts()["board"] == ""
+
+
 def test_a_grid_that_is_over_ends_as_its_report_and_one_that_begins_again_does_not(grid):
     source = LiveSource(grid)
     assert source.ended

@@ -150,6 +150,39 @@ def test_no_more_is_kept_than_can_be_shown(tmp_path):
     assert len(run.log) == MOST_LOG
 
 
+def test_clients_beyond_those_that_can_be_shown_take_nothing_from_the_others(tmp_path):
+    beyond = MOST_CLIENTS + 7
+    run = written(
+        tmp_path, BEGIN | {"clients": 2 * MOST_CLIENTS},
+        FIRST | {"clients": [*FIRST["clients"], [beyond, 0, 0, 0, 0, 0, 0, 0]],
+                 "nodes": [[beyond, "78"], [0, "77"]],
+                 "happened": [[1, "rejected", beyond, "no reply"], [1, "joined", beyond]]},
+    )  # fmt: skip
+    assert run.clients[0].node == "77"
+    assert run.clients[2].place == (9, 9)
+    assert words(run)[0] == f"the first {MOST_CLIENTS:,} of {2 * MOST_CLIENTS:,} clients are shown"
+    assert not any(str(beyond) in one for one in words(run))
+
+
+@pytest.mark.parametrize("models", [10**6, 2**52])
+def test_any_number_of_models_is_drawn_at_once(tmp_path, models):
+    written(tmp_path, BEGIN | {"labels": [0, 1, 2]}, FIRST | {"models": models},
+            later(2, models=models, clients=[[1, models, 0, 0, 0, 0, 0, 0]]))  # fmt: skip
+    page = LivePage(tmp_path)
+    assert "<h1>" in page.parts()["head"]
+    assert len(page.run.run().clusters) <= MOST_CLIENTS
+
+
+def test_a_file_that_was_written_anew_between_two_looks_is_read_from_its_beginning(tmp_path):
+    run = written(tmp_path, BEGIN, FIRST, later(2, work="gradient"))
+    again = [BEGIN, FIRST, BEGIN | {"resumed": 1}, later(2, work="local")]
+    (tmp_path / "events.jsonl").unlink()
+    written(tmp_path, *again)
+    run.read()
+    assert run.work == "local"
+    assert "the run goes on from its checkpoint, before round 2" in words(run)
+
+
 VALUES = some.recursive(
     some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=5),
     lambda inner: some.lists(inner, max_size=4) | some.dictionaries(some.sampled_from(

@@ -17,6 +17,7 @@ def test_overrides_reach_their_groups():
         (["clustering.raduis=2"], "clustering.raduis=2: .*did you mean clustering.radius"),
         (["attack=none", "attack.scale=2"], "attack.scale=2: there is no such setting"),
         (["rounds=-1"], "^rounds=-1: should be greater than or equal to 0"),
+        (["pause=1e20"], "^pause=1e.20: should be less than or equal to 86400"),
         (["rounds=many"], "^rounds=many: should be a valid integer"),
         (["+speed=3"], "^speed=3: there is no such setting"),
         (["rounds"], "rounds: is not of the form key=value"),

@@ -145,6 +145,36 @@ def test_a_report_that_a_stranger_left_is_not_the_report(source: Path, tmp_path:
     assert "Run it again" in page
 
 
+def test_a_damaged_report_is_one_line_of_why(source: Path, tmp_path: Path) -> None:
+    Replay(source, tmp_path / "run").end()
+    (tmp_path / "run/metrics.json").write_text("[1")
+    with served(LiveSource(tmp_path / "run")) as server:
+        response = answer(server, "/report")
+        said = response.read().decode()
+    assert response.status == 500
+    assert "a file in it is damaged" in said
+    assert said.count("\n") == 1
+    assert response.getheader("X-Content-Type-Options") == "nosniff"
+
+
+def test_a_folder_that_cannot_be_drawn_is_said_to_be_so_and_tried_again(
+    server: PageServer, replay: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = LiveSource.parts
+
+    def breaks(self: LiveSource) -> dict[str, str]:
+        raise RuntimeError("<b>strange</b>")
+
+    monkeypatch.setattr(LiveSource, "parts", breaks)
+    stream = events(answer(server, "/events"))
+    said = next(stream)[1]["link"]
+    assert "cannot be drawn" in said
+    assert "&lt;b&gt;strange" in said
+    monkeypatch.setattr(LiveSource, "parts", whole)
+    assert next(stream)[1]["link"] == ""
+    assert next(events(answer(server, "/events")))[1]["link"] == ""
+
+
 def test_the_folder_stays_as_it_was(server: PageServer, tmp_path: Path) -> None:
     def state() -> dict[str, tuple[int, int]]:
         about = {path: path.lstat() for path in (tmp_path / "run").rglob("*")}
