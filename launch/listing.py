@@ -115,10 +115,17 @@ def _threat(target: object) -> tuple[str, str]:
 
 
 def about(group: str, name: str, places: Sequence[str] = ()) -> str:
-    """The first line of a choice: what it is."""
-    lines = _text(group, name, places).splitlines()
-    first = next((line for line in lines if not line.startswith("# @")), "")
-    return first.removeprefix("# ") if first.startswith("#") else ""
+    """What a choice is: its first comment, up to the line that ends a sentence."""
+    said = []
+    for line in _text(group, name, places).splitlines():
+        if line.startswith("# @"):
+            continue
+        if not line.startswith("#"):
+            break
+        said.append(line.removeprefix("#").strip())
+        if line.endswith((".", ":")):
+            break
+    return " ".join(said)
 
 
 def _text(group: str, name: str, places: Sequence[str]) -> str:

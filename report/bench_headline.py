@@ -10,7 +10,7 @@ from tagma.report.bootstrap import Interval
 from tagma.report.leaderboard import RankedDefence
 from tagma.report.number_format import UNKNOWN, count, duration, percent, shown
 from tagma.report.run_headline import Figure
-from tagma.report.seed_swaps import LEAST_SEEDS
+from tagma.report.seed_swaps import least_seeds
 
 _NAMED = 3
 _LINES = 10
@@ -37,7 +37,7 @@ def bench_verdict(bench: Bench, standings: Sequence[RankedDefence]) -> str:
         return f"{names} are equal, the {best(bench)}: at worst their {score}{_next(rest)}."
     rivals = [one for one in rest if one.competes]
     tied = [one.defence for one in rivals if one.tied]
-    if len(bench.seeds) < LEAST_SEEDS:
+    if len(bench.seeds) < least_seeds(sum(math.isfinite(one.score.value) for one in rivals)):
         seeds = count(len(bench.seeds), "seed")
         these = "this 1 seed" if len(bench.seeds) == 1 else f"these {seeds}"
         few = f"{these}; too few to tell"
@@ -67,7 +67,7 @@ def _of_settings(bench: Bench, standings: Sequence[RankedDefence]) -> str:
     most = max(wins.values())
     names = [name for name in wins if wins[name] == most]
     are = "is" if len(names) == 1 else "are each"
-    few = "; too few seeds to tell" if len(bench.seeds) < LEAST_SEEDS else ""
+    few = "; too few seeds to tell" if len(bench.seeds) < least_seeds(1) else ""
     return f"{_listed(names)} {are} {best(bench)} in {most} of {settings}{few}."
 
 

@@ -25,7 +25,7 @@ from tagma.report.leaderboard import RankedDefence, leaderboard
 from tagma.report.line_chart import line_look
 from tagma.report.number_format import percent, shown
 from tagma.report.run_figures import picture_keys
-from tagma.report.seed_swaps import LEAST_SEEDS
+from tagma.report.seed_swaps import least_seeds
 from tagma.report.templating import templates
 from tagma.report.worst_case_pictures import worst_cases
 
@@ -84,7 +84,7 @@ def _write(bench: Bench, figures: Path | None, pdf: bool) -> str:
             best=bench_headline.best(bench),
             curve_name=curve_name(bench),
             under_words=bench_headline.under_words,
-            least_seeds=LEAST_SEEDS,
+            least_seeds=least_seeds(1),
             interval_words=bench_headline.interval_words,
             percent=percent,
             metric=metric_name(bench),

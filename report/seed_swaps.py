@@ -8,13 +8,13 @@ beyond, of 4096 patterns drawn at random). So few seeds cannot tell: with 5, no 
 """
 
 from collections.abc import Mapping
+from math import ceil, log2
 
 import numpy as np
 
 from tagma.report.bootstrap import Array, worst_mean
 from tagma.rng import stream
 
-LEAST_SEEDS = 6
 LEVEL = 0.05
 _EXACT = 12
 
@@ -25,7 +25,7 @@ def swap_test(first: Array, second: Array) -> float | None:
     None below 6 seeds, and where a run diverged: infinity has no difference to compare.
     """
     seeds = len(first)
-    if seeds < LEAST_SEEDS or not (np.isfinite(first).all() and np.isfinite(second).all()):
+    if seeds < least_seeds(1) or not (np.isfinite(first).all() and np.isfinite(second).all()):
         return None
     swapped = _patterns(seeds)
     kept = 1.0 - swapped
@@ -33,6 +33,11 @@ def swap_test(first: Array, second: Array) -> float | None:
     other = worst_mean((swapped @ first + kept @ second) / seeds)
     sizes = np.abs(other - one)
     return float(np.mean(sizes >= sizes[0] * (1 - 1e-9)))
+
+
+def least_seeds(rivals: int) -> int:
+    """How many seeds could tell a defence from so many rivals: with fewer, no p-value is low enough."""
+    return ceil(log2(2 * max(rivals, 1) / LEVEL))
 
 
 def holm(values: Mapping[str, float]) -> dict[str, float]:

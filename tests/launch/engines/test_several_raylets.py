@@ -14,7 +14,7 @@ from tests.command import tagma_process
 from tests.conftest import SMALL
 from tests.raylets import raylets
 
-pytestmark = [pytest.mark.multiprocess, pytest.mark.slow]
+pytestmark = [pytest.mark.multiprocess, pytest.mark.full]
 
 COUNTED = '''
 import os
