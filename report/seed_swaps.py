@@ -36,7 +36,7 @@ def swap_test(first: Array, second: Array) -> float | None:
 
 
 def least_seeds(rivals: int) -> int:
-    """How many seeds could tell a defence from so many rivals: with fewer, no p-value is low enough."""
+    """How many seeds can tell a defence from so many rivals; with fewer no p-value is so low."""
     return ceil(log2(2 * max(rivals, 1) / LEVEL))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.raylets import raylets
 
-pytestmark = [pytest.mark.multiprocess, pytest.mark.slow]
+pytestmark = [pytest.mark.multiprocess, pytest.mark.full]
 
 CELLS = """
 import json, os, sys, time
