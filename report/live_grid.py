@@ -17,10 +17,10 @@ from tagma.report import bench_headline
 from tagma.report.bench_data import Bench, BenchAxis, BenchCell
 from tagma.report.bench_figures import heatmap_sheet, leaderboard_sheet
 from tagma.report.bench_reading import GENERAL_REFERENCE, ROLES
+from tagma.report.file_tail import MALFORMED, Tail
 from tagma.report.leaderboard import leaderboard
 from tagma.report.line_chart import line_look
 from tagma.report.live_page import about
-from tagma.report.live_run import MALFORMED, Tail
 from tagma.report.number_format import count, shown
 from tagma.report.run_headline import Figure
 from tagma.report.templating import templates

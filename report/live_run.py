@@ -8,8 +8,6 @@ and nothing locked.
 import csv
 import json
 import math
-import os
-import stat
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from typing import Any
 
 from tagma.escaping import one_line
 from tagma.report.cluster_matching import match_clusters, misplaced
+from tagma.report.file_tail import MALFORMED, Tail
 from tagma.report.run_data import (
     ClientRow,
     Cluster,
@@ -36,52 +35,9 @@ from tagma.strategies.replies import ABSENCES
 MOST_CLIENTS, MOST_ROUNDS, MOST_LOG = 20_000, 100_000, 400
 _MOST_PAIRS = 2**20
 """True and found clusters, multiplied, that are matched with each other."""
-_LINE, _STEP, _FILE = 2**24, 2**20, 2**28
-_MARK = 160
-"""Bytes at the beginning, and before the place reached, by which a file is known again."""
-MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 OF_CLIENTS = ("rejected", "joined", "returned")
 CONTRADICTS = "its replies contradict its first model"
 OUTSIDE = "its local model lies outside the ball of its cluster"
-
-
-class Tail:
-    """The whole lines that were added to a file since the last look; links and pipes have none."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._at, self._rest = 0, b""
-        self._marks: tuple[tuple[int, bytes], ...] = ()
-
-    def lines(self) -> tuple[bool, Iterator[bytes]]:
-        """Whether it is another file than before, and the lines."""
-        try:
-            file = os.open(self._path, _OPEN)
-        except OSError:
-            return False, iter(())
-        about = os.fstat(file)
-        if not stat.S_ISREG(about.st_mode):
-            os.close(file)
-            return False, iter(())
-        anew = any(os.pread(file, len(mark), at) != mark for at, mark in self._marks)
-        if anew:
-            self._at, self._rest, self._marks = 0, b"", ()
-        return anew, self._added(file)
-
-    def _added(self, file: int) -> Iterator[bytes]:
-        with open(file, "rb", buffering=0):
-            try:
-                while self._at < _FILE and (block := os.pread(file, _STEP, self._at)):
-                    self._at += len(block)
-                    *lines, self._rest = (self._rest + block).split(b"\n")
-                    yield from lines
-                    if len(self._rest) > _LINE:
-                        raise ValueError("a line that is too long")
-            except (OSError, ValueError):
-                self._rest = b""
-            places = 0, max(0, self._at - _MARK)
-            self._marks = tuple((at, os.pread(file, min(_MARK, self._at), at)) for at in places)
 
 
 @dataclass
