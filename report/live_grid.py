@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from tagma.escaping import one_line
 from tagma.report import bench_headline
 from tagma.report.bench_data import Bench, BenchAxis, BenchCell
@@ -82,17 +80,17 @@ class LiveGridPage:
             some = counts["ok"] and self._about
             self._drawn = key, self._board(made) if some else {"board": "", "charts": ""}
         return {
-            "head": str(made.head(self._title(over, total), facts, over, total)),
-            "figures": str(made.figures(self._figures(counts, over, total))),
+            "head": made.head(self._title(over, total), facts, over, total),
+            "figures": made.figures(self._figures(counts, over, total)),
             **self._drawn[1],
-            "log": str(made.log([*reversed(self._log)])),
+            "log": made.log([*reversed(self._log)]),
         }
 
     def shell(self, brand: str) -> str:
         """The whole page as it is now."""
         return templates().get_template("live_grid.html.md").render(
             title="live", brand=brand, groups=0,
-            parts={name: Markup(html) for name, html in self.parts().items()},
+            parts=self.parts(),
         )  # fmt: skip
 
     def _read(self) -> None:
@@ -153,10 +151,8 @@ class LiveGridPage:
         standings = leaderboard(bench)
         sheets = heatmap_sheet(bench, standings), leaderboard_sheet(bench, standings)
         return {
-            "board": str(
-                made.board(bench, standings, line_look, shown, bench_headline.under_words)
-            ),
-            "charts": str(made.charts([one for one in sheets if one is not None])),
+            "board": made.board(bench, standings, line_look, shown, bench_headline.under_words),
+            "charts": made.charts([one for one in sheets if one is not None]),
         }
 
     def _bench(self) -> Bench:

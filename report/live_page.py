@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from tagma.report import run_headline
 from tagma.report.live_run import LiveClient, LiveRun
 from tagma.report.number_format import capitalised, count, duration, number, percent
@@ -47,14 +45,12 @@ class LivePage:
         sheets = [one for name, one in figures.sheets.items() if name not in {*others, "clients"}]
         keys = None if figures.picture is None else picture_keys(run, figures.picture)
         return {
-            "head": str(
-                made.head(live, title(live), run_headline.facts(run) if live.begun else [])
-            ),
-            "figures": str(made.figures(key_figures(live, run))),
-            "curves": self._once("curves", live.done, lambda: str(made.curves(run, sheets))),
-            "places": self._once("places", drawn[1:], lambda: str(made.places(run, figures, keys))),
+            "head": made.head(live, title(live), run_headline.facts(run) if live.begun else []),
+            "figures": made.figures(key_figures(live, run)),
+            "curves": self._once("curves", live.done, lambda: made.curves(run, sheets)),
+            "places": self._once("places", drawn[1:], lambda: made.places(run, figures, keys)),
             **self._clients(made, run),
-            "log": self._once("log", [*live.log], lambda: str(made.log([*reversed(live.log)]))),
+            "log": self._once("log", [*live.log], lambda: made.log([*reversed(live.log)])),
         }
 
     def _clients(self, made: Any, run: Run) -> dict[str, str]:
@@ -62,20 +58,20 @@ class LivePage:
         live, measured = self.run, measure(run)
         truth = live.about.get("byzantine") is not None
         rows = {
-            f"client-{number}": str(made.client(live, run.grouped, truth, number, one, measured))
+            f"client-{number}": made.client(live, run.grouped, truth, number, one, measured)
             for number, one in live.clients.items()
         }
         columns = run.grouped, truth, measured
-        self._table = partial(made.clients, *columns, {n: Markup(row) for n, row in rows.items()})
-        table = self._once("clients", (*columns, len(rows)), lambda: str(self._table()))
+        self._table = partial(made.clients, *columns, rows)
+        table = self._once("clients", (*columns, len(rows)), self._table)
         return {"clients": table, **rows}
 
     def shell(self, brand: str) -> str:
         """The whole page as it is now; the table, which rows have changed since, is made anew."""
-        parts = self.parts() | {"clients": str(self._table())}
+        parts = self.parts() | {"clients": self._table()}
         return templates().get_template("live.html.md").render(
             title="live", brand=brand, groups=_GROUPS,
-            parts={name: Markup(html) for name, html in parts.items()},
+            parts=parts,
         )  # fmt: skip
 
     def _once(self, name: str, key: Any, make: Callable[[], Any]) -> Any:
