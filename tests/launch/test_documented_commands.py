@@ -115,6 +115,8 @@ def test_a_documented_command_is_one(command, monkeypatch, tmp_path):
         plan = read_plan(words[1].removeprefix("bench="), [t for t in settings if t != words[1]])
         last = tuple(replace(axis, values=axis.values[-1:]) for axis in plan.axes)
         assert expand(replace(plan, axes=last, skip=()))
+    elif words[:2] == ["bench", "workers"]:
+        assert read_plan("standard", settings)
     elif name == "compose":
         assert tagma(*words, cwd=tmp_path).returncode == 0
     else:
