@@ -94,7 +94,7 @@ def _at_most(clients: int | None, key: str, value: int) -> None:
 
 def _check_size(cluster: Clusterer, clients: int, k: int, start: Mapping[str, Any]) -> None:
     """Refuse what would not fit into memory before anybody has computed anything."""
-    if getattr(cluster, "func", None) is edge_cutting:
+    if isinstance(cluster, partial) and cluster.func is edge_cutting:
         check_pairs(clients)
     else:
         check_restarts(clients, k, start["restarts"] if start["init"] == "restarts" else 1)

@@ -62,6 +62,8 @@ def _in_coordinates(rows: Array, masses: Array | None) -> tuple[Array, Medians]:
     It is given up where it meets a row, and begins where `geometric_medians` does.
     """
     rows = rows.astype(np.float64, copy=False)
+    centre = np.median(rows, axis=0)
+    rows = rows - centre
     everyone = np.ones(len(rows)) if masses is None else masses
     mass = everyone.sum()
     squared = np.einsum("ij,ij->i", rows, rows)
@@ -73,7 +75,7 @@ def _in_coordinates(rows: Array, masses: Array | None) -> tuple[Array, Medians]:
         apart = rows - at
         squared = np.einsum("ij,ij->i", apart, apart)
         if not squared.min() > 0:
-            return at, Medians(weights[None], iteration, "iteration limit")
+            return centre + at, Medians(weights[None], iteration, "iteration limit")
         pulls = everyone / np.sqrt(squared)
         total = pulls.sum()
         weights = pulls / total
@@ -82,9 +84,9 @@ def _in_coordinates(rows: Array, masses: Array | None) -> tuple[Array, Medians]:
         at, length, scale = moved, float(np.sqrt(step @ step)), mass / total
         # Steps that shrink by the same factor each leave length^2 / (before - length) to go.
         if length <= _STEP * scale and length**2 <= _ERROR * scale * (before - length):
-            return at, Medians(weights[None], iteration, "converged")
+            return centre + at, Medians(weights[None], iteration, "converged")
         before = length
-    return at, Medians(weights[None], _ROUNDS, "iteration limit")
+    return centre + at, Medians(weights[None], _ROUNDS, "iteration limit")
 
 
 def _median(

@@ -14,7 +14,7 @@ CASES = {
     "two groups": lambda rng: rng.standard_normal((51, 30)) + 50 * (np.arange(51) < 20)[:, None],
     "copies": lambda rng: rng.standard_normal((9, 5))[rng.integers(9, size=40)],
     "unequal spreads": lambda rng: rng.standard_normal((80, 40)) * np.logspace(0, -3, 40),
-    "two rows": lambda rng: rng.standard_normal((2, 3)),
+    "three rows": lambda rng: rng.standard_normal((3, 3)),  # of two, all between are medians
 }
 
 
