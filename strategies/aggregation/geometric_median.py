@@ -9,7 +9,7 @@ from tagma.strategies.aggregation.aggregate import Aggregate
 from tagma.strategies.aggregation.rule import rule
 from tagma.strategies.numerics.affine_combinations import Affine
 from tagma.strategies.numerics.distance_passes import Passes, passes_over
-from tagma.strategies.numerics.gram_matrix import Geometry
+from tagma.strategies.numerics.gram_matrix import Geometry, middle_of_some
 from tagma.strategies.numerics.row_blocks import Rows
 from tagma.strategies.numerics.weiszfeld import Medians, geometric_medians
 
@@ -59,10 +59,11 @@ def geometric_median(updates: Rows, *, weights: Array | None = None) -> Aggregat
 def _in_coordinates(rows: Array, masses: Array | None) -> tuple[Array, Medians]:
     """Weiszfeld's iteration as it is written down, in float64, until it converges or is slow.
 
-    It is given up where it meets a row, and begins where `geometric_medians` does.
+    Rows are taken around the median of five of them. It is given up where it meets a row, and
+    begins where `geometric_medians` does.
     """
     rows = rows.astype(np.float64, copy=False)
-    centre = np.median(rows, axis=0)
+    centre = middle_of_some(rows)
     rows = rows - centre
     everyone = np.ones(len(rows)) if masses is None else masses
     mass = everyone.sum()
